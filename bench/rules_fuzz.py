@@ -10,7 +10,7 @@ import random
 import sys
 import time
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import compile_rules
 
 RULES = [
@@ -63,7 +63,7 @@ def generated(rng: random.Random) -> str:
 def main(texts: int = 1_000_000, seed: int = 20261121) -> int:
     """Runs the texts through both levels; prints one JSON line."""
     rng = random.Random(seed)
-    sets = [compile_rules(RULES, version=1), compile_rules(RULES, version=1, level=Level.STRICT)]
+    sets = [compile_rules(RULES, version=1), compile_rules(RULES, version=1, level=RuleLevel.STRICT)]
     began, hits, fired = time.perf_counter(), 0, 0
     for number in range(texts):
         text = generated(rng)

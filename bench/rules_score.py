@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import RuleKind, compile_rules, parse_rule
 
 
@@ -25,7 +25,7 @@ def as_fuzzy(keyword: str) -> str:
         return keyword
 
 
-def counted(lines: list[str], level: Level, *, fuzzy: bool) -> Counter[tuple[str, str, bool]]:
+def counted(lines: list[str], level: RuleLevel, *, fuzzy: bool) -> Counter[tuple[str, str, bool]]:
     """How many cases of each tier and group (plain, evasion, innocent) were judged right or wrong."""
     counts: Counter[tuple[str, str, bool]] = Counter()
     for line in lines:
@@ -42,7 +42,7 @@ def counted(lines: list[str], level: Level, *, fuzzy: bool) -> Counter[tuple[str
 def main() -> None:
     """Prints one JSON object."""
     path = Path(sys.argv[1])
-    level = Level.STRICT if "strict" in sys.argv else Level.DEFAULT
+    level = RuleLevel.STRICT if "strict" in sys.argv else RuleLevel.DEFAULT
     counts = counted(path.read_text(encoding="utf-8").splitlines(), level, fuzzy="--fuzzy" in sys.argv)
     pairs = sorted({(tier, group) for tier, group, _ in counts})
     figures = {

@@ -136,7 +136,7 @@ def _named(words: list[str]) -> Iterable[str] | None:
 
 
 def _shown(error: Exception) -> str:
-    """The message of an error: our errors whole, those of servers as one line with a hint."""
+    """The message of an error: our errors whole, errors of servers as one line with a hint."""
     match error:
         case StorageUnavailable():
             return f"{_first_line(error)} (hushgate doctor says more)"

@@ -111,7 +111,7 @@ def read_lists(read: Callable[[Connection], Awaitable[Value]]) -> Value:
 
 
 def with_pool(call: Callable[[Pool], Awaitable[Value]], url: str | None = None) -> Value:
-    """What ``call`` returns for connections to the database at ``url``, or to that of this shell."""
+    """What ``call`` returns for connections to the database at ``url``, or to this shell's database."""
     url = url or database_url()
 
     async def run() -> Value:

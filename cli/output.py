@@ -84,7 +84,7 @@ def cell(value: object) -> Text:
 
 
 def progress_bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
-    """A bar on standard error, with further columns; hidden when that is no terminal."""
+    """A bar on standard error, with further columns; hidden where standard error is no terminal."""
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *columns)
     return Progress(*shown, console=errors, disable=not errors.is_terminal, transient=transient)
 

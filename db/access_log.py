@@ -89,7 +89,7 @@ async def change_logged(
 async def append_entries_for_accounts(
     connection: Connection, entry: LogEntry, accounts: Sequence[str]
 ) -> None:
-    """Append one line per account; without accounts, one line that names none."""
+    """Append one line per account; without accounts, one line without an account."""
     for user_id in sorted(set(accounts)) or (None,):
         await append_entry(connection, replace(entry, user_id=user_id))
 

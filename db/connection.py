@@ -132,7 +132,7 @@ class Reads:
         return task
 
     async def ended(self) -> None:
-        """Wait for every read; raise the error that ended the round, else that of the first failed read."""
+        """Wait for every read; raise the error that ended the round, else the first read's error."""
         found = await asyncio.gather(*self._tasks, return_exceptions=True)
         errors = [each for each in found if isinstance(each, BaseException)]
         errors.sort(key=_has_no_result)

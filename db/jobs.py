@@ -152,7 +152,7 @@ async def end_job(connection: Connection, job: Job, state: JobState, *, error: s
 
 
 async def cancel_job(connection: Connection, job_id: UUID) -> None:
-    """Cancel a job: at once when it is queued, else after the running step."""
+    """Cancel a job: a queued job at once, a running job after its step."""
     waiting = jobs.c.state == JobState.QUEUED.value
     now = sa.func.now()
     statement = (

@@ -18,7 +18,7 @@ from worker.webhooks.types import WebhookType
 
 LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
 HOLD_S: Final = 6.0
-"""Postgres ends the transaction and the lock of a relay that is idle for this long: it is frozen."""
+"""Postgres ends the transaction and the lock of a relay that is idle for this long: the relay is frozen."""
 LOCK_WITH_TIMEOUT: Final = (
     f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)"
 )

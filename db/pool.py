@@ -21,7 +21,7 @@ from worker.errors import StorageUnavailable
 
 WORKER_ROLE: Final = "hushgate_worker"
 AUDIT_ROLE: Final = "hushgate_audit"
-"""Of the process that appends to the transparency log."""
+"""The role of the process that appends to the transparency log."""
 GATEWAY_ROLE: Final = "hushgate_gateway"
 CHECKOUT_S: Final = 30.0
 """Longest wait for a connection: over 1,000 lanes may wait for ten, which is not an outage."""

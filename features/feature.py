@@ -75,7 +75,7 @@ def declared() -> Sequence[Feature]:
 
 
 def in_force() -> Sequence[Feature]:
-    """The features that ``HUSHGATE_FEATURES`` names, separated by commas; by default all, with ``none`` none.
+    """The features that ``HUSHGATE_FEATURES`` names, separated by commas; all by default, empty for ``none``.
 
     Raises:
         ConfigurationError: a name is unknown.

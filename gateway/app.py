@@ -40,7 +40,7 @@ WAITING: Final = 240
 
 
 def build_gateway(settings: GatewaySettings) -> Starlette:
-    """The application; it connects when it starts."""
+    """The application, which connects at its start."""
     intake = Intake(settings)
     site = Site(
         settings=settings,

@@ -32,7 +32,7 @@ class Batch:
     """The events of a body in order, and what is wrong with the others.
 
     Attributes:
-        items: of each event its number in the body, from 0.
+        items: the number of each event in the body, from 0.
     """
 
     events: tuple[CheckedEvent, ...]
@@ -100,7 +100,7 @@ def unusable(problems: Sequence[FieldProblem], events: int) -> Refused:
 
 
 def _elements(body: bytes) -> list[bytes]:
-    """The elements of an array as they were written, so that each is read as if it came alone."""
+    """The elements of an array as written, so that each is read like an event that came alone."""
     try:
         text = body.decode().strip(JSON_SPACE)
         return [text[start:end].encode() for start, end in _spans(text)]
@@ -113,7 +113,7 @@ def _elements(body: bytes) -> list[bytes]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the elements of a JSON array begin and end; ValueError: it is none."""
+    """Where the elements of a JSON array begin and end; ValueError for another text."""
     at = _after_space(text, 1)
     if text[at:] == "]":
         return

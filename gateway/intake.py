@@ -31,11 +31,11 @@ from worker.settings import IngestSettings
 log = structlog.get_logger(__name__)
 
 MOST_EVENTS: Final = 500
-"""Of one request; one request then holds Redis for a few milliseconds at most."""
+"""Events of one request, which then holds Redis for a few milliseconds at most."""
 BODY_BYTES: Final = 4_194_304
-"""Of one request: 500 events of 8 KiB."""
+"""Size of one request: 500 events of 8 KiB."""
 ANSWER_S: Final = 10.0
-"""Patience with Redis; a publisher has 503 after it and tries again."""
+"""Patience with Redis; afterwards the publisher gets 503 and tries again."""
 RETRY_S: Final = 5
 
 

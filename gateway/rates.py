@@ -25,7 +25,7 @@ class PublishRates:
         self._per_s = per_s
 
     def wait_s(self, token: str, events: Mapping[str, int]) -> float:
-        """Take events by account; seconds to wait when they are too many, and then nothing was taken.
+        """Take events by account; seconds to wait when there are too many, and nothing was taken.
 
         Raises:
             RedisError: Redis did not answer.

@@ -31,10 +31,10 @@ from review.background import run_background
 from review.content_covers import with_organisation_covers
 from review.figures.reused import ReusedFigures
 from review.http import form_guards
+from review.http.answer_language import answer_in_language
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
-from review.http.reading import answer_in_language
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
@@ -91,7 +91,7 @@ def build_app(
     first_run: FirstRunServices | None = None,
     job_failed: JobFailed = unreported,
 ) -> Starlette:
-    """The application, with pages from outside this package; it connects when it starts.
+    """The application, with pages from outside this package; connects at its start.
 
     Without ``limit_figures`` the use of limits is not known; without ``first_run`` neither models nor
     messages can be tested. ``job_failed`` receives bugs in background tasks.

@@ -34,7 +34,7 @@ CATEGORIES: Final[Mapping[str, str]] = {
 }
 """The categories that a person can cover, with the words on the cover."""
 SCORE_FROM: Final = 0.5
-"""A text belongs to a category when it was flagged for it, or passed with at least this score."""
+"""A text belongs to a category that flagged it, or in which it has at least this score."""
 
 
 def with_organisation_covers(person: Person, settings: ReviewSettings) -> Person:
@@ -49,7 +49,7 @@ def with_organisation_covers(person: Person, settings: ReviewSettings) -> Person
 def cover_reason(
     chosen: Sequence[str], row: Mapping[str, Any], snapshot: Snapshot | None = None
 ) -> tuple[str, ...]:
-    """Why a decision's texts are covered for a person who chose these categories; empty: they are not.
+    """Why a decision's texts are covered for a person who chose these categories; empty for shown texts.
 
     Args:
         chosen: keys of ``CATEGORIES``; one includes its subcategories, ``hate`` also ``hate/threatening``.

@@ -19,7 +19,7 @@ class MarkedRun:
 
     Attributes:
         numbers: of the spans that cover it; empty for plain text.
-        ends: of those, the spans that end here.
+        ends: the spans among them that end here.
     """
 
     text: str

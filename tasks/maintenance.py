@@ -8,7 +8,7 @@ import structlog
 from celery import shared_task
 
 from db.escalations.closing import close_due_escalations
-from db.schema import upkeep
+from db.schema.partitions import ensure_partitions
 from tasks.fleet.beats import sign_tasks
 from tasks.retention import sweep as retention
 from tasks.retention.sweep import SweepPace
@@ -46,7 +46,7 @@ def escalations(task: Any) -> None:
 def partitions(task: Any) -> None:
     """Create the audit's partitions of this month and the next three."""
     runtime = runtime_of(task)
-    made = runtime.call(upkeep.ensure_partitions(runtime.parts.pool, runtime.now().date()))
+    made = runtime.call(ensure_partitions(runtime.parts.pool, runtime.now().date()))
     log.info("partitions_ensured", made=made)
 
 

@@ -115,7 +115,7 @@ class Runtime:
 
     @property
     def metrics_port(self) -> int | None:
-        """Where metrics are served; None when they are not."""
+        """The port of the metrics; None where no metrics are served."""
         return None if self._endpoint is None else self._endpoint.port
 
     async def _start(self) -> None:

@@ -36,8 +36,8 @@ from worker.model import (
     Combination,
     EscalationAction,
     FailurePolicy,
-    Level,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
     Weekday,
@@ -168,7 +168,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     rule_level: Annotated[
-        Level,
+        RuleLevel,
         Field(strict=False),
         Setting(
             title="Matching of rules",
@@ -176,8 +176,8 @@ class AccountSettings(BaseModel):
             help="How freely keywords and phrases match; see docs/rules.md.",
             choices=MappingProxyType(
                 {
-                    Level.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
-                    Level.STRICT: "also masked letters, split words and typos; some harmless words match",
+                    RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
+                    RuleLevel.STRICT: "also masked letters, split words and typos; some harmless words match",
                 }
             ),
         ),
@@ -710,7 +710,7 @@ def kind_of(name: str) -> SettingKind:
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
-    """The account with these settings changed; its version stays that of ``current``.
+    """The account with these settings changed, at the version of ``current``.
 
     Raises:
         AccountRejected: unknown settings or invalid values, all of them.

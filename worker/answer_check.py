@@ -63,7 +63,7 @@ async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> Checke
 
 
 def without_hold(account: Account) -> Account:
-    """The account whose moderators block during an outage, where it would hold."""
+    """The account with moderators that block during an outage instead of holding."""
 
     def now(policy: FailurePolicy) -> FailurePolicy:
         return FailurePolicy.BLOCK if policy is FailurePolicy.HOLD else policy

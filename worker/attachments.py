@@ -52,7 +52,7 @@ def handed_over_ending(event: Event, unchecked: int) -> Ending | None:
 
 
 def points_to_attachment(text: str) -> bool:
-    """Whether a text needs what was sent with it: it points to something, or says next to nothing."""
+    """Whether a text needs its attachments: it points to something, or says next to nothing."""
     words = re.findall(r"\w+", text)
     is_spaced = text.isascii() or len(text) < 2 * LEAST_WORDS or " " in text.strip()
     return POINTING.search(text) is not None or (is_spaced and len(words) < LEAST_WORDS)

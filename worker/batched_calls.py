@@ -65,7 +65,7 @@ class Batches(Generic[Server, Asked, Answer]):
         self._alone_until_s = float("-inf")
 
     async def ask(self, server: Server, asked: Asked) -> Answer:
-        """The answer to one question; raises what it raises when asked alone.
+        """The answer to one question; raises what a call for this question alone raises.
 
         Cancelling one caller does not cancel the other calls in its batch.
         """

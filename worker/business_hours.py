@@ -20,7 +20,7 @@ EXPECTED_RANGES: Final = "expected ranges such as 09:00-12:00, 13:00-17:00; past
 
 
 def parse_ranges(text: str) -> Ranges:
-    """The ranges of one day; none for an empty text.
+    """The ranges of one day; empty for an empty text.
 
     Raises:
         ValueError: a range is malformed, ends before it starts, or starts before the last one ends.
@@ -52,7 +52,7 @@ def checked_time_zone(name: str) -> str:
 
 
 def checked_date(text: str) -> str:
-    """The text; raises ``ValueError`` when it is no date."""
+    """The text of a date; raises ``ValueError`` for another text."""
     try:
         found = date.fromisoformat(text)
     except ValueError:

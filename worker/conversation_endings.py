@@ -40,7 +40,7 @@ def typed_ending(event: Event) -> Ending | None:
 
 
 def earlier_ending(event: Event, conversation: ConversationState) -> Ending | None:
-    """The ending of an event that what came before it of the same message has settled, else None."""
+    """The ending of an event that earlier events of the same message have settled, else None."""
     match event.type:
         case EventType.MESSAGE | EventType.AGENT_MESSAGE if conversation.decided_as is not None:
             sentence = f"event {conversation.decided_as} of the same message has a decision"
@@ -81,14 +81,14 @@ def owned_ending(event: Event, conversation: ConversationState) -> Ending | None
 
 
 def acknowledged_ending(event: Event, history: Sequence[Message]) -> Ending | None:
-    """The ending of a message that only acknowledges what was written before it, else None."""
+    """The ending of a message that only acknowledges the lines before it, else None."""
     if not needs_no_answer(event, history):
         return None
     return endings.silent_ending(Reason.ACKNOWLEDGED, "the message needs no answer")
 
 
 def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
-    """The ending of a reply when events came while it was made, else None.
+    """The ending of a reply when events came during its making, else None.
 
     A person's message and the deletion of the answered message always discard the reply; an author's
     further message does when the account wants that.
@@ -101,7 +101,7 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
 
 
 def burst_wait_s(event: Event, account: Account, now: datetime) -> float:
-    """Seconds that a message still waits for its author's next one; 0 when it is older than the window."""
+    """Seconds that a message still waits for its author's next message; 0 for one older than the window."""
     age_s = (now - event.received_at).total_seconds()
     return min(max(account.burst_window_s - age_s, 0.0), account.burst_window_s)
 
@@ -139,7 +139,7 @@ def _messages(newer: Collection[NewerEvent]) -> tuple[NewerEvent, ...]:
 
 
 def _further(event: Event, newer: Collection[NewerEvent]) -> tuple[NewerEvent, ...]:
-    """The author's further messages; another event of the same message is none."""
+    """The author's further messages, without other events of the same message."""
     return tuple(
         each
         for each in _messages(newer)
@@ -159,7 +159,7 @@ def taken_over() -> Ending:
 def people_until(
     event: Event, account: Account, kind: DecisionKind, now: datetime, *, repeated: bool = False
 ) -> datetime | None:
-    """When the conversation returns to the AI after this event hands it to people; None when it does not.
+    """When the conversation returns to the AI after this event hands it to people; None without a handoff.
 
     The idle time of an escalation begins when the account's people are there to answer it. A repeated message
     hands over nothing.

@@ -191,7 +191,7 @@ DEFAULT_DELIVERY: Final = Delivery()
 def assessed_ending(
     draft: Draft, texts: AccountTexts = NO_TEXTS, delivery: Delivery = DEFAULT_DELIVERY
 ) -> Ending:
-    """The ending that a draft's assessment asks for; the first possible level if it is not trusted."""
+    """The ending that a draft's assessment asks for; for an untrusted draft the first possible level."""
     assessment = draft.assessed
     if assessment.action in (Action.SEND, Action.RECHECK):
         ending = _replied(Reason.REPLIED, draft, _with_text(draft.reply, texts.confidence))
@@ -226,7 +226,7 @@ def _level_ending(level: FallbackLevel, draft: Draft, texts: AccountTexts) -> En
 
 
 def _held(draft: Draft, texts: AccountTexts) -> Ending:
-    """The ending of a draft that no judge has read: it waits until a person approves it."""
+    """The ending of a draft that no judge has read, which waits for a person's approval."""
     reply = _replied(Reason.REPLIED, draft, draft.reply)
     withheld = replace(reply, disclosure=texts.disclosure)
     return replace(_silent(Reason.HELD_UNREAD, draft), withheld=withheld)

@@ -141,6 +141,6 @@ def _queue_keys(event: Event, ending: Ending) -> Iterator[str]:
 
 
 def _handoff_text(event: Event, account: Account, *, in_hours: bool) -> str | None:
-    """The account's text in the author's language, else in English, else any; None when it has none."""
+    """The account's text in the author's language, else in English, else any; None without texts."""
     texts = account.handoff_texts if in_hours else account.handoff_texts_closed or account.handoff_texts
     return text_for_author(texts, event.text, published=event.language, languages=account.languages)

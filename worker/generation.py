@@ -14,7 +14,7 @@ from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCal
 from worker.stored_json import object_writer
 
 CHARS_A_TOKEN: Final = 4
-"""Of ASCII text."""
+"""Estimate for ASCII text."""
 BYTES_A_TOKEN: Final = 3
 """UTF-8 bytes of all other characters: one token for a Han character, less than one for a Cyrillic one."""
 TOOL_TOKENS: Final = 200
@@ -129,7 +129,7 @@ def escalation_reason(call: ToolCall, masker: Masker = UNMASKED) -> str:
 
 
 def _fence(*texts: str) -> str:
-    """A delimiter that none of the texts can contain: it is part of their SHA-256."""
+    """A delimiter that no text can contain: a part of the SHA-256 of the texts."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:FENCE_CHARS]
 
 

@@ -78,7 +78,7 @@ class ModeratorResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """What the moderators together say: the result that blocks the text, or None when it passes."""
+    """The joint result of the moderators: the result that blocks the text, or None."""
 
     blocked_by: ModeratorResult | None = None
 
@@ -148,7 +148,7 @@ def _first(results: Iterable[ModeratorResult], vote: Vote) -> ModeratorResult | 
 
 
 def finding(scores: ModerationScores, choice: ModeratorChoice, *, stage: Stage) -> Finding | None:
-    """The worst category at or over its threshold, or flagged by the moderator where there is none."""
+    """The worst category at or over its threshold, or, without a threshold, flagged by the moderator."""
     over = [
         (score, category)
         for category, score in scores.scores.items()

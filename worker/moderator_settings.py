@@ -98,7 +98,7 @@ MODERATOR_PARTS: Final[Mapping[str, Setting]] = {
 
 
 def with_unique_names(chosen: Sequence[ModeratorSettings]) -> Sequence[ModeratorSettings]:
-    """The moderators as they are.
+    """The moderators, unchanged.
 
     Raises:
         ValueError: two have the same name.

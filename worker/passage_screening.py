@@ -30,7 +30,7 @@ def screened(passage: Passage, account: Account, rules: CompiledRules) -> Screen
 
 
 def passage_flags(title: str, text: str, account: Account, rules: CompiledRules) -> tuple[str, ...]:
-    """The checks that a chunk fails, each once, as they are stored with it."""
+    """The checks that a chunk fails, each once, as stored with the chunk."""
     return tuple(dict.fromkeys(check for check, _ in _hits(screened_text(title, text), account, rules)))
 
 

@@ -139,7 +139,7 @@ def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, flo
 def warn_moderators_changed(
     before: tuple[ModeratorChoice, ...], after: tuple[ModeratorChoice, ...]
 ) -> Iterator[Risk]:
-    """A moderator is gone, or is left out while it is down; without any, the moderation API is asked."""
+    """A moderator is gone, or is left out during its outages; without any, the moderation API is asked."""
     asked, now = ({each.endpoint for each in chosen} or {OPENAI_MODERATION} for chosen in (before, after))
     if OPENAI_MODERATION in asked - now:
         yield risk(RiskText.IMAGES_UNMODERATED, endpoint=OPENAI_MODERATION)

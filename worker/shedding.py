@@ -32,7 +32,7 @@ class Load:
 
     @property
     def needed_s(self) -> float:
-        """How long it takes until what waits now is decided; 0 when it is not known."""
+        """Seconds until all waiting messages are decided; 0 when unknown."""
         return self.waiting * self.decision_s / self.running if self.running else 0.0
 
 

@@ -55,7 +55,7 @@ class SnapshotStage:
 
     @property
     def moderators(self) -> tuple[ModeratorRecord, ...]:
-        """The moderators that the account chose, in its order; none with the moderation API alone."""
+        """The moderators that the account chose, in its order; empty with the moderation API alone."""
         stored = self.detail.get("moderators")
         found = stored if isinstance(stored, list) else []
         return tuple(read_object(ModeratorRecord, each, "moderators", []) for each in found)

@@ -13,7 +13,7 @@ White space before such a start does not hide it. Apostrophes before it count, s
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe before it where it begins like a formula."""
+    """The text, with an apostrophe in front of a text that begins like a formula."""
     return f"'{text}" if FORMULA.match(text) else text
 
 

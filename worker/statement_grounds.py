@@ -135,7 +135,7 @@ def checked_country(code: str) -> str:
 
 
 def parse_grounds(grounds: Mapping[str, str]) -> dict[Reason, StatementGround]:
-    """The grounds of a stored setting, without those that this release cannot read: none is guessed."""
+    """The grounds of a stored setting, without grounds that this release cannot read."""
     found: dict[Reason, StatementGround] = {}
     for key, text in grounds.items():
         with suppress(ValueError):

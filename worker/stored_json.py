@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, get_args, g
 UNREADABLE: Final = "(unreadable)"
 """Placeholder of a text; a number's is 0, a collection's is empty, an optional value's is None."""
 STORED_AS: Final = "stored_as"
-"""Key of a field's metadata: its name in the JSON where it differs; None for a field that is not stored."""
+"""Metadata key: the field's name in the JSON where that differs; None for a field that is not stored."""
 
 Reader: TypeAlias = Callable[[object, str, list[str]], Any]
 """Takes the stored value, its path and the paths noted so far."""
@@ -182,7 +182,7 @@ def _read_day(stored: object, path: str, unreadable: list[str]) -> date | None:
 
 
 def _read_member(members: type[StrEnum], stored: object, path: str, unreadable: list[str]) -> StrEnum:
-    """A member of a closed set; the first one stands for an unreadable value."""
+    """A member of a closed set; the first member replaces an unreadable value."""
     if isinstance(stored, str) and stored in members.__members__.values():
         return members(stored)
     unreadable.append(path)

@@ -30,11 +30,11 @@ class Supervisor:
         self.running: set[asyncio.Task[None]] = set()
 
     def loop(self, name: str, job: Callable[[], Awaitable[None]]) -> None:
-        """Run an endless job; after a bug, or its end, it starts again."""
+        """Run an endless job, and start it again after a bug or its end."""
         self._start(self._restarted(name, job))
 
     def once(self, name: str, job: Callable[[], Awaitable[None]]) -> None:
-        """Run a job until it succeeds once; after a bug it starts again."""
+        """Run a job, again after each bug, until one run succeeds."""
         self._start(self._repeated(name, job))
 
     def start(self, name: str, job: Callable[[], Awaitable[None]], **ids: object) -> None:

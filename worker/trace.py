@@ -31,7 +31,7 @@ from worker.ports import Clock
 log = structlog.get_logger(__name__)
 
 LOGGED_AT_ONCE: Final = frozenset({Stage.GENERATION, Stage.JUDGE})
-"""Stages whose failed calls are logged when they fail; those of a hold are logged at its end, at most 50."""
+"""Stages whose failed calls are logged at once; calls of a hold are logged at its end, at most 50."""
 
 MOST_ATTEMPTS: Final = 50
 """Cap on stored attempts per stage; long holds drop the middle ones."""
@@ -50,7 +50,7 @@ class StageNote:
 
 @dataclass(slots=True)
 class RunningStage:
-    """One stage while it runs, as a context."""
+    """A running stage, as a context manager."""
 
     trace: EventTrace
     name: Stage
@@ -156,7 +156,7 @@ class EventTrace:
         model: str = "",
         tokens: Tokens = NO_TOKENS,
     ) -> None:
-        """Record a call of a model server that ends now; those of a long hold are left out."""
+        """Record a call of a model server that ends now; at most ``MOST_CALLS``."""
         if len(self.calls) < MOST_CALLS:
             call = ModelCall(
                 purpose=purpose,

@@ -72,7 +72,7 @@ def with_documents(account: str | None, work: Callable[[Pool, str], Awaitable[Va
 
 
 async def chosen_account(source: Pool, given: str | None) -> str:
-    """The account that was named, or the only one there is; a name without settings is said."""
+    """The named account, or the only account; a message says when the name has no settings."""
     if given:
         await warn_without_settings(source, given)
         return given

@@ -249,7 +249,7 @@ async def _say_why_without_vectors(source: Pool) -> None:
 
 
 async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
-    """Add file after file and print each outcome; True when none was refused."""
+    """Add file after file and print each outcome; True when every file was taken."""
     rows = []
     with progress_bar(TimeRemainingColumn(), transient=True) as bar:
         task = bar.add_task("adding", total=len(found))

@@ -14,7 +14,7 @@ from cli.accounts.rules_match import LevelOption, hit_json, match_cases
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.dialects import decoded_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
@@ -34,7 +34,7 @@ FORMATS: Final = {
     ".yaml": RuleListFormat.AUTOMODERATOR,
     ".yml": RuleListFormat.AUTOMODERATOR,
 }
-"""The format of a file by the end of its name; others are lists."""
+"""The format of a file by the end of its name; other files are lists."""
 
 
 def _read(path: Path, fmt: RuleListFormat | None) -> RuleList:
@@ -65,7 +65,7 @@ def try_rules(  # typer reads options from parameters
     account: Annotated[
         str | None, typer.Option("--account", help="The stored rules of this account.")
     ] = None,
-    level: LevelOption = Level.DEFAULT,
+    level: LevelOption = RuleLevel.DEFAULT,
 ) -> None:
     """Show which rules match a message, where and how.
 

@@ -13,7 +13,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.output import fail, json_text, print_message
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.payload import no_json
 from worker.rules import CompiledRules, Hit, compile_rules
 from worker.rules.formats import rule_from_syntax
@@ -23,11 +23,11 @@ CasesFile = Annotated[
     typer.Option("--cases", help="JSONL: id, keywords (or rule and syntax), text; - for standard input."),
 ]
 LevelOption = Annotated[
-    Level, typer.Option("--level", help="strict adds masked letters, split words and typos.")
+    RuleLevel, typer.Option("--level", help="strict adds masked letters, split words and typos.")
 ]
 
 
-def match_cases(cases: CasesFile, level: LevelOption = Level.DEFAULT) -> None:
+def match_cases(cases: CasesFile, level: LevelOption = RuleLevel.DEFAULT) -> None:
     """Match every case of a file; one NDJSON line each, in the same order.
 
     A bad line gives a line with an error, the others go on, and the exit code is 1. For example:
@@ -52,7 +52,7 @@ def match_cases(cases: CasesFile, level: LevelOption = Level.DEFAULT) -> None:
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
-def _answer(number: int, line: bytes, level: Level) -> dict[str, object]:
+def _answer(number: int, line: bytes, level: RuleLevel) -> dict[str, object]:
     try:
         case = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -107,7 +107,7 @@ def _bad(number: int, field: str, expected: str, got: str, case_id: object = Non
 
 
 @lru_cache(maxsize=64)
-def _compiled(rules: tuple[str, ...], level: Level) -> CompiledRules:
+def _compiled(rules: tuple[str, ...], level: RuleLevel) -> CompiledRules:
     return compile_rules(rules, version=0, level=level)
 
 

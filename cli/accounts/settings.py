@@ -30,7 +30,7 @@ def set_(
     user_id: Annotated[str, typer.Argument(help="The account (user_id).")],
     source: Annotated[str, typer.Option("--file", help="A JSON object of settings; - for standard input.")],
 ) -> None:
-    """Store a new version: the settings in force with those of the file.
+    """Store a new version: the settings in force, changed by the file.
 
     Workers use it within a second; `hushgate accounts settings` lists the settings. A new account gets their
     defaults, in which the AI is off. Example, from a pipe:
@@ -55,7 +55,7 @@ def create(user_id: Annotated[str, typer.Argument(help="The account (user_id).")
 
 @app.command()
 def show(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]) -> None:
-    """Print the settings in force; version 0, with AI off, when the account has none.
+    """Print the settings in force; version 0, with AI off, for an account without settings.
 
     For example:
 

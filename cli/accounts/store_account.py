@@ -24,7 +24,7 @@ RECENT: Final = 1000
 
 
 async def load(user_id: str) -> Account:
-    """The settings in force; prints a line when there are none yet."""
+    """The settings in force; prints a line for an account without settings."""
     async with own_connections(database_url()) as source:
         await warn_without_settings(source, user_id)
         return await accounts.current_account(source, user_id)

@@ -56,7 +56,7 @@ def check(
 
 @app.command()
 def rules(workers: Workers = 1) -> None:
-    """Print the alerts as a rules file of Prometheus; deploy/alerts/hushgate.yml is the one for one worker.
+    """Print the alerts as a rules file of Prometheus; deploy/alerts/hushgate.yml is the file for one worker.
 
     For example:
 

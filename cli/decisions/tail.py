@@ -1,4 +1,4 @@
-"""``hushgate decisions tail``: decisions as they are made."""
+"""``hushgate decisions tail``: decisions while they are made."""
 
 from __future__ import annotations
 

@@ -7,15 +7,21 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from uuid_utils.compat import uuid7
 
 from cli.demo import sample_reviewers
 from cli.stack.fleet import REVIEW, Fleet
 from cli.stack.start_watch import StartWatch
+from db.people import api_tokens
+from db.people.api_tokens import TokenScope
 from db.review_store import Store
+from review.auth.api_tokens import SHOWN_CHARS, new_token
 from review.auth.sign_in_links import new_sign_in_link
 
+TOKEN_LIFE: Final = timedelta(days=7)
 ADD_YOURSELF: Final = "hushgate review add-person LOGIN --role account_admin --role lead"
 """For a database that is not ours: the demo adds no person to it."""
 
@@ -65,6 +71,26 @@ async def new_review_access(running: Fleet) -> ReviewAccess:
             made_by="hushgate demo",
         )
     return ReviewAccess(address=running.review_url, link=link)
+
+
+async def new_api_token(running: Fleet) -> str | None:
+    """A token of the same person that publishes, reads and manages; None for the caller's database."""
+    if not running.owns_database:
+        return None
+    token, now = new_token(), datetime.now(UTC)
+    async with Store(running.stack.database_url, size=1) as store, store.writing() as connection:
+        await api_tokens.store_token(
+            connection,
+            uuid7(),
+            await sample_reviewers.demo_person(connection),
+            token,
+            name=f"hushgate up, {now:%Y-%m-%d %H:%M}",
+            prefix=token[:SHOWN_CHARS],
+            scopes=(TokenScope.PUBLISH, TokenScope.READ, TokenScope.MANAGE),
+            now=now,
+            expires_at=now + TOKEN_LIFE,
+        )
+    return token
 
 
 async def add_sample_reviews(running: Fleet) -> None:

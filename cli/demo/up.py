@@ -23,6 +23,10 @@ def up(
     sandbox: Annotated[
         bool, typer.Option(help="Use the sandbox where no server of models is set; else the workers wait.")
     ] = True,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the data.", show_default="one that ends with it"),
+    ] = None,
     demo_accounts: Annotated[
         bool | None,
         typer.Option(
@@ -41,9 +45,10 @@ def up(
     three times in a row.
     """
     say(starting("the workers"))
-    with fleet(sandbox=sandbox, sandbox_options=OPTIONS) as running:
+    with fleet(sandbox=sandbox, sandbox_options=OPTIONS, data=data) as running:
         running.require_review_port()
-        if demo_accounts or (demo_accounts is None and running.sandboxed and running.owns_database):
+        throwaway = running.sandboxed and running.owns_database and data is None
+        if demo_accounts or (demo_accounts is None and throwaway):
             found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
             say("\n".join(seed.report(found)))
         say(_models(running))
@@ -51,11 +56,13 @@ def up(
         running.start_all(workers)
         running.start_beat()
         review_access.await_pages(running, say)
-        first = f" first set, as here, {', '.join(running.inherited)}; then" if running.inherited else ""
-        say(f"running until Ctrl-C. In another shell{first}:")
-        for line in _exports(running):
+        access = asyncio.run(review_access.new_review_access(running))
+        token = asyncio.run(review_access.new_api_token(running))
+        keys = ", ".join(running.inherited_keys)
+        say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
+        for line in _exports(running, token):
             typer.echo(line)
-        say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
+        say("\n".join(access.lines()))
         stay_until_signal(running, f"logs: {running.logs}/*.log")
 
 
@@ -71,8 +78,11 @@ def _models(running: Fleet) -> str:
     return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
 
 
-def _exports(running: Fleet) -> Iterator[str]:
-    """Lines for another shell: where the command is, and the addresses."""
+def _exports(running: Fleet, token: str | None) -> Iterator[str]:
+    """Lines for another shell: where the command is, the addresses, and a token for programs."""
+    yield f"export HUSHGATE_URL={running.review_url}"
+    if token:
+        yield f"export HUSHGATE_TOKEN={token}"
     yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
     for name, word in running.exports.items():
         yield f"export {name}={word}"

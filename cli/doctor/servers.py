@@ -114,7 +114,7 @@ def _redis(settings: Settings) -> Redis:
 
 
 def clock_check(name: str, ahead_s: float, other: str = "the clock of this machine") -> DoctorCheck:
-    """Whether a clock shows the time of another; ``ahead_s`` is negative for one that is behind."""
+    """Whether a clock shows the time of another; ``ahead_s`` is negative for a clock that is behind."""
     return warned(
         name,
         f"{abs(ahead_s):.1f} s {'ahead of' if ahead_s > 0 else 'behind'} {other}",

@@ -165,7 +165,7 @@ def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
 
 
 def _present(redis: Redis, stream: str, ids: list[str]) -> list[str]:
-    """Those of the entries that are still in the stream."""
+    """The ids of the entries that are still in the stream."""
     present: list[str] = []
     layout = current_layout(redis, stream)
     for first in range(0, len(ids), BATCH):

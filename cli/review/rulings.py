@@ -193,7 +193,7 @@ async def _each(
     requests: Sequence[Value],
     act: Callable[[Connection, Value], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Each in its own transaction; a row holds the result or the error."""
+    """Store each ruling in its own transaction; a row holds the result or the error."""
     rows = []
     for each in requests:
         decision_id = each.decision_id if isinstance(each, Submission) else each

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from worker.settings import OFF
+from worker.settings import OFF, Settings
+from worker.settings.environment import secret_variables
 from worker.settings.secret_files import SUFFIX
 
 OPENAI_HOST: Final = "https://api.openai.com/"
@@ -61,20 +62,20 @@ def with_sandbox(environment: Mapping[str, str], base_url: str) -> dict[str, str
 
 
 def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a fleet that another shell needs beside those of the caller, as words of a shell.
-
-    Keys of the caller are never printed.
-    """
+    """The variables of a fleet that another shell needs, as words of a shell; not the keys of the caller."""
+    own = set(inherited_keys(environment, outside))
     return {name: shlex.quote(environment[name]) for name in SERVERS} | {
         name: shlex.quote(value)
         for name, value in sorted(environment.items())
-        if _is_ours(name) and outside.get(name) != value
+        if _is_ours(name) and value and name not in own
     }
 
 
-def inherited(environment: Mapping[str, str], outside: Mapping[str, str]) -> tuple[str, ...]:
-    """Names of the caller's own variables that another shell needs too."""
-    return tuple(name for name in sorted(outside) if _is_ours(name) and name in environment and outside[name])
+def inherited_keys(environment: Mapping[str, str], outside: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the caller's keys that another shell needs too: their values are never printed."""
+    secret = secret_variables(Settings.model_fields.values())
+    ours = (name for name in sorted(outside) if name in secret and _is_ours(name))
+    return tuple(name for name in ours if outside[name] and outside[name] == environment.get(name))
 
 
 def _names(environment: Mapping[str, str], names: tuple[str, ...]) -> bool:

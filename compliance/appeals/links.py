@@ -33,7 +33,7 @@ def signed_token(secret: str, decision_id: UUID, expires_at: datetime) -> str:
 
 
 def linked_decision(secret: str, token: str, now: datetime) -> UUID | None:
-    """The decision that a token names; None when it is not ours or has expired. Untrusted text."""
+    """The decision that a token names; None for an expired or foreign token. The token is untrusted text."""
     try:
         found = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:

@@ -144,7 +144,7 @@ async def _remedy(connection: Connection, subject: ReviewSubject, now: datetime)
 
 
 async def reopen_appeal(connection: Connection, review_id: UUID) -> None:
-    """Open the appeal that a review decided, if it decided one.
+    """Open the appeal that a review decided, if there is one.
 
     Raises:
         UndoTooLate: its outcome was reported.

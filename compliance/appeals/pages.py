@@ -78,12 +78,12 @@ async def hidden_from(visit: Visit, connection: Connection, appeal: Appeal) -> b
 
 
 async def show_appeal(visit: Visit) -> Response:
-    """The appeal with its decision as it was made."""
+    """The page: the appeal with its decision as made."""
     return await _show(visit)
 
 
 async def reveal_texts(visit: Visit) -> Response:
-    """The same with its texts, which the person has covered."""
+    """The page of an appeal with the covered texts shown."""
     return await _show(visit, revealed=True)
 
 

@@ -39,7 +39,7 @@ from worker.errors import HushgateError
 LATE: Final = timedelta(minutes=3)
 """How long after its ``created_at`` a row may be committed and still be seen by the next run."""
 DAILY_LATE: Final = timedelta(days=3)
-"""The same for the first run of a day: Postgres may have been down for a weekend."""
+"""``LATE`` for the first run of a day: Postgres may have been down for a weekend."""
 
 LOCK: Final = "SELECT hushgate_lock_log()"
 PAGE: Final = """
@@ -85,7 +85,7 @@ class Appended:
         leaves: how many of all kinds.
         size: leaves in the log.
         checkpoint: the signed root.
-        rest_since: rows from this time on are left for another run at once; None: none are.
+        rest_since: rows from this time on are left for another run at once; None: no rows are left.
     """
 
     leaves: int

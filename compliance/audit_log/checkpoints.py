@@ -39,7 +39,7 @@ class Checkpoint:
 
 
 NAME: Final = re.compile(r"[^+\s]+")
-"""Of a log, as C2SP signed-note allows."""
+"""The name of a log, as C2SP signed-note allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def _head(last: StoredCheckpoint) -> dict[str, Any]:
 
 
 def _line(leaf: Leaf, row: Mapping[str, Any] | None, account: str | None) -> dict[str, Any]:
-    """A leaf; with what it is about, unless that is of another account, deleted or, in part, erased."""
+    """A leaf; with its row, unless the row is of another account, deleted or, in part, erased."""
     line: dict[str, Any] = {"position": leaf.position, "kind": leaf.kind.value, "hash": leaf.hash.hex()}
     if row is None or leaf.kept_salt is None or account not in (None, row.get("user_id", account)):
         return line

@@ -42,7 +42,7 @@ class Removal:
         since: of a month that was dropped at once: its start, and ``before`` its end.
         before: of retention: only rows of before this were due.
         subjects: ids of the rows; None: all rows of the month.
-        position: of its leaf; None: it has none yet.
+        position: of the leaf; None before the row has a leaf.
     """
 
     id: UUID
@@ -74,7 +74,7 @@ class Removals:
     Attributes:
         stored: as the database has them.
         limits: every retention limit.
-        unproven: those that nothing proves, each with the reason.
+        unproven: removals without a proof, each with the reason.
         under_way: rows of erasures that have not ended, or whose receipt is not signed yet.
         deleted: by kind and id: rows of before this time may be missing.
         emptied: kind and id of rows that erasures emptied.
@@ -138,7 +138,7 @@ class _Judge:
         )
 
     def _against(self, row: Removal) -> str | None:
-        """Why a removal is not believed; None: it is."""
+        """Why a removal is not proven; None for a proven removal."""
         if row.created_at > self.now + CLOCKS:
             return f"its time, {row.created_at}, has not come"
         return self._against_retention(row) if row.erasure_id is None else self._against_erasure(row)

@@ -95,7 +95,7 @@ async def load_last_checkpoint(connection: Connection) -> StoredCheckpoint | Non
 
 
 async def load_hashes(connection: Connection, parts: Iterable[Subtree]) -> dict[Subtree, bytes]:
-    """The stored hashes of these subtrees; one that is not stored is left out."""
+    """The stored hashes of these subtrees, without subtrees that are not stored."""
     wanted: dict[int, list[int]] = {}
     for part in parts:
         wanted.setdefault(part.height, []).append(part.position)

@@ -105,7 +105,7 @@ async def verify(
     witness: str | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Verification:
-    """Compare everything, as it is at one moment.
+    """Compare log, tables and roots at one moment.
 
     Args:
         source: with the login of the log or that of the review pages.

@@ -36,7 +36,7 @@ class NewHoldBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldBody(LegalHold):
-    """A hold; it is in force until ``until`` or its release, or for ever without either.
+    """A hold, in force until ``until`` or its release, or for ever without either.
 
     ``decisions`` is only in the answer that places it: how many it covers then, 10000 at most.
     """
@@ -110,7 +110,7 @@ async def place_hold(visit: Visit) -> Response:
 
 
 async def release_hold(visit: Visit) -> Response:
-    """Release a hold; the hold as it is now."""
+    """Release a hold; the released hold."""
     return answer(_hold(await forms.release(visit)))
 
 

@@ -67,7 +67,7 @@ def confirm(
         bool, typer.Option("--queue", help="Let a worker do it, instead of this command.")
     ] = False,
 ) -> None:
-    """Erase what was requested; it cannot be undone. Interrupted, it is continued by a worker or run again.
+    """Erase what was requested, for ever. An interrupted erasure is continued by a worker or a further run.
 
     Events that were published before and are not decided yet are waited for. For example:
 

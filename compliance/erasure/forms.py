@@ -60,7 +60,7 @@ async def place(visit: Visit, kind: str, subject: str, reason: str, until: str) 
 
 
 async def release(visit: Visit) -> LegalHold:
-    """Release the hold of the path; 404 without it, 409 when it was released before."""
+    """Release the hold of the path; 404 for an unknown hold, 409 for a released one."""
     found = await legal_holds.get_hold(visit.store.pool, visit.path_id("hold_id", NO_HOLD))
     if found is None or found.user_id != account_of_path(visit):
         raise NO_HOLD
@@ -73,7 +73,7 @@ async def release(visit: Visit) -> LegalHold:
 
 
 async def ask(visit: Visit, kind: str, subject: str, reason: str) -> Erasure:
-    """Store a request; a worker counts what it is about.
+    """Store a request; a worker counts what would be erased.
 
     Raises:
         Unusable: a field cannot be used.
@@ -111,7 +111,7 @@ async def confirm(visit: Visit) -> Erasure:
 
 
 async def cancel(visit: Visit) -> Erasure:
-    """Cancel the erasure of the path; 409 when it was confirmed before."""
+    """Cancel the erasure of the path; 409 for a confirmed erasure."""
     found = await erasure_of_path(visit)
     logged = _erasure_entry(visit, {"change": "cancelled", "erasure": str(found.id)})
     return _changed(await records.cancel_erasure(visit.store.pool, found.id, logged=logged))

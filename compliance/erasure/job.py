@@ -37,7 +37,7 @@ from worker.settings.retention import key_bytes
 log = structlog.get_logger(__name__)
 
 DECISIONS: Final = 100
-"""Decisions of a step: one transaction; relays wait for its last part."""
+"""Decisions of a step, which is one transaction; relays wait for the last part of the transaction."""
 LINES: Final = 1000
 """Lines of the access log of a step; relays go on meanwhile."""
 PAUSE_S: Final = 0.05

@@ -69,7 +69,7 @@ class LegalHold:
 
 
 class HoldRefused(Exception):
-    """The subject is none that a hold can cover; the text says what was expected and what came."""
+    """A hold cannot cover the subject; the text says what was expected and what came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEn
 async def release_hold(
     source: Pool, hold_id: UUID, by: str, now: datetime, *, logged: LogEntry
 ) -> LegalHold | None:
-    """Release a hold; None when there is none, or it was released before."""
+    """Release a hold; None for an unknown or released hold."""
     return await change_logged(source, LegalHold, RELEASE, {"id": hold_id, "by": by, "now": now}, logged)
 
 

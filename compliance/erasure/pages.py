@@ -56,7 +56,7 @@ async def release_hold(visit: Visit) -> Response:
 
 
 async def show_erasure(visit: Visit) -> Response:
-    """One erasure: what it would erase, what it has erased, and its receipt."""
+    """The page of one erasure: what would be erased, what was erased, and the receipt."""
     found = await forms.erasure_of_path(visit)
     counts = sorted((found.erased or found.preview or {}).items())
     return visit.render(

@@ -36,7 +36,7 @@ def verify(
         str | None, typer.Option("--subject", help="Also check that this id was erased.")
     ] = None,
 ) -> None:
-    """Check that a receipt is signed and unchanged; exits 1 when it is not.
+    """Check that a receipt is signed and unchanged; exit code 1 for another receipt.
 
     For example:
 
@@ -55,7 +55,7 @@ def verify(
 
 
 def key() -> None:
-    """Print a new HUSHGATE_SIGNING_KEY with its public key; without a new one when the variable is set."""
+    """Print a new HUSHGATE_SIGNING_KEY with its public key, or the public key of the set variable."""
     settings = settings_of(ErasureSettings)
     private, rows = signing_key(settings), {}
     if private is None:

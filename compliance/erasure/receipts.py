@@ -17,7 +17,7 @@ from compliance.erasure.records import Erasure
 from compliance.tables import ErasurePhase
 
 CONTEXT: Final = b"hushgate erasure receipt 1\n"
-"""Signed before the receipt, so that its signature is none of anything else."""
+"""Signed before the receipt, so that the signature is valid for receipts only."""
 
 
 class ReceiptDiffers(Exception):
@@ -25,7 +25,7 @@ class ReceiptDiffers(Exception):
 
 
 def receipt_of(erasure: Erasure) -> dict[str, Any]:
-    """The receipt that the database must have made of this erasure; it does not name who was erased.
+    """The receipt that the database must have made of this erasure, without the name of the erased author.
 
     Raises:
         ReceiptDiffers: it was not confirmed, started and finished.

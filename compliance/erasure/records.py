@@ -85,7 +85,7 @@ class Erasure:
 
     @property
     def may_be_confirmed(self) -> bool:
-        """Whether a person may let it begin: it was counted, and nothing was erased yet."""
+        """Whether a person may confirm the request: it is counted, and nothing is erased yet."""
         return self.phase == ErasurePhase.PREVIEWED and self.confirmed_at is None
 
     @property
@@ -111,7 +111,7 @@ def hash_subject(salt: bytes, subject: str) -> str:
 
 
 async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: LogEntry) -> Erasure:
-    """Store a request; nothing is erased until it is confirmed.
+    """Store a request; nothing is erased before its confirmation.
 
     Raises:
         ErasureHeld: a legal hold is on exactly this author or conversation.
@@ -125,12 +125,12 @@ async def add_erasure(source: Pool, new: NewErasure, now: datetime, *, logged: L
 
 
 async def confirm_erasure(source: Pool, erasure_id: UUID, by: str, *, logged: LogEntry) -> Erasure | None:
-    """Let a worker begin; None when it was not counted yet, was confirmed before, or has ended."""
+    """Let a worker begin; None for a request that is not counted yet, is confirmed already, or has ended."""
     return await change_logged(source, Erasure, CONFIRM, {"id": erasure_id, "by": by}, logged)
 
 
 async def cancel_erasure(source: Pool, erasure_id: UUID, *, logged: LogEntry) -> Erasure | None:
-    """Cancel a request that is not confirmed; None when it is, or has ended."""
+    """Cancel a request that is not confirmed; None for a confirmed or ended request."""
     return await change_logged(source, Erasure, CANCEL, {"id": erasure_id}, logged)
 
 

@@ -80,7 +80,7 @@ class ErasureTargets:
 
 
 async def claim_erasure(source: Pool, erasure_id: UUID | None = None) -> Erasure | None:
-    """The request that has waited longest for a worker, or the one that is named; None: there is none."""
+    """The request that has waited longest for a worker, or the named request; None without a request."""
     return await fetch_one_as(source, Erasure, CLAIM, {"id": erasure_id})
 
 
@@ -111,7 +111,7 @@ async def next_phase(source: Pool, erasure: Erasure) -> Erasure | None:
 
 
 async def release_erasure(source: Pool, erasure_id: UUID) -> None:
-    """Let another process go on with it: it waits for events in the stream."""
+    """Let another process continue a request that waits for events in the stream."""
     await fetch_rows(source, RELEASE, (erasure_id,))
 
 
@@ -154,7 +154,7 @@ async def unsigned_erasures(source: Pool) -> Sequence[Erasure]:
 
 
 async def store_signature(source: Pool, erasure_id: UUID, signature: str) -> None:
-    """Store the signature of a receipt that has none."""
+    """Store the signature of an unsigned receipt."""
     await fetch_value(source, SIGN, (erasure_id, signature))
 
 

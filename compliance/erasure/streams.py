@@ -21,7 +21,7 @@ NOTHING: Final = "0-0"
 
 
 async def newest_entries(redis: Redis, layout: ShardLayout) -> str:
-    """The id of the newest entry that each shard ever had, with its mark; ``0-0`` of one that never had one.
+    """The id of each shard's newest entry ever, with the shard's mark; ``0-0`` for a shard without entries.
 
     Raises:
         RedisError: Redis did not answer, or the shards are being doubled; repeat it.
@@ -92,7 +92,7 @@ async def _entries(redis: Redis, stream: str, last: str) -> AsyncIterator[tuple[
 
 
 def _is_of(erasure: Erasure, payload: bytes) -> bool:
-    """Whether an event's payload belongs to an erasure; one that cannot be read, if it names it in quotes."""
+    """Whether an event's payload belongs to an erasure; an unreadable payload if the name is in it."""
     body, subject = _body(payload), erasure.subject or ""
     field = FIELDS.get(ErasureKind(erasure.kind))
     account = body.get("user_id")
@@ -110,7 +110,7 @@ def _names(payload: bytes, subject: str) -> bool:
 
 
 def _body(payload: bytes) -> Mapping[str, Any]:
-    """The event in a payload, without its CloudEvents envelope; empty when it is none."""
+    """The event in a payload, without its CloudEvents envelope; empty for another payload."""
     try:
         body = orjson.loads(payload)
     except orjson.JSONDecodeError:

@@ -88,7 +88,7 @@ async def read_texts(file: StatementFile, load: LoadPage) -> AsyncIterator[tuple
 
 
 def without_ground(file: StatementFile, found: Mapping[str, int]) -> dict[str, int]:
-    """Of the numbers by reason, those that get no statement."""
+    """The numbers of decisions, by reason, that get no statement."""
     known = {each.value for each in file.grounds}
     return {code: number for code, number in found.items() if code not in known}
 

@@ -63,7 +63,7 @@ async def show_statements(visit: Visit) -> Response:
 
 
 async def download_statements(visit: Visit) -> Response:
-    """The file, as a stream; the page with the problem where there is none."""
+    """The file, as a stream; or the page with the problem."""
     account, query = (await version_in_force(visit)).account, visit.request.query_params
     form = Form.NDJSON if query.get("format") == Form.NDJSON else Form.CSV
     try:

@@ -56,7 +56,7 @@ async def load_restricted(
     reasons: Collection[Reason],
     after: tuple[datetime, UUID] | None = None,
 ) -> RestrictedPage:
-    """The next page of decisions with one of these reasons; an erased one is a tombstone and has no text."""
+    """The next page of decisions with one of these reasons; an erased decision has no text."""
     after_at, after_id = after or (period.since, FIRST)
     values = _period(period) | {
         "codes": [each.value for each in reasons],

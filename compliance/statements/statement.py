@@ -42,7 +42,7 @@ class RestrictedMessage:
 def statement(
     message: RestrictedMessage, ground: StatementGround, countries: tuple[str, ...]
 ) -> dict[str, Any]:
-    """One statement, without personal data: the facts are those of the reason, not of the message."""
+    """One statement, without personal data: its facts are about the reason, not about the message."""
     illegal = ground.ground is DecisionGround.ILLEGAL
     language = message.language.upper() if len(message.language) == 2 else None
     return {

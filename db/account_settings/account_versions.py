@@ -122,7 +122,7 @@ async def get_version(source: Pool, user_id: str, version: int | None = None) ->
 
 
 async def current_version(source: Pool, user_id: str) -> AccountVersion:
-    """The version in force; version 0, with AI off, when the account has none."""
+    """The version in force; version 0, with AI off, for an account without versions."""
     unset = AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
     return await get_version(source, user_id) or unset
 

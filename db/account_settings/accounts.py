@@ -23,9 +23,9 @@ from worker.model import (
     BudgetAction,
     Combination,
     FailurePolicy,
-    Level,
     ModeratorChoice,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
 )
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 STRICT_FAILURE: Final = FailurePolicy.HOLD
 FALLBACKS: Final[Mapping[str, StrEnum]] = {
-    "rule_level": Level.DEFAULT,
+    "rule_level": RuleLevel.DEFAULT,
     "stale_reply": StaleReply.DISCARD,
     "shedding": Shedding.OLDEST_FIRST,
     "reply_mode": ReplyMode.SUGGEST,
@@ -77,7 +77,7 @@ STORE: Final = (
 
 
 class VersionMoved(RejectedError):
-    """Another version is in force than the one that a change was made from.
+    """A change was made from a version that is no longer in force.
 
     Attributes:
         in_force: number of the version in force.
@@ -89,7 +89,7 @@ class VersionMoved(RejectedError):
 
 
 async def current_account(source: Pool, user_id: str) -> Account:
-    """An account's settings in force; version 0, with AI off, when it has none."""
+    """An account's settings in force; version 0, with AI off, for an account without settings."""
     rows = await fetch_dicts(source, NEWEST, (user_id,))
     return account_from_row(rows[0]) if rows else Account(user_id=user_id, version=0)
 
@@ -111,7 +111,7 @@ def account_from_row(row: dict[str, Any]) -> Account:
 
 
 def closed_sets(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a row with a closed set of values; an unknown one becomes that of ``FALLBACKS``."""
+    """The settings of a row with a closed set of values; ``FALLBACKS`` replace unknown values."""
     found = {}
     for name, fallback in FALLBACKS.items():
         if name in row:
@@ -167,7 +167,7 @@ async def store_account(
 
 
 async def store_version(connection: Connection, account: Account, *, changed_by: str) -> int:
-    """Store the next version within a transaction that has the lock ``SERIALISE``; it ends a rollout."""
+    """Store the next version, which ends a rollout, in a transaction that has the lock ``SERIALISE``."""
     stored = {name: getattr(account, name) for name in SETTABLE}
     stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
     shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]

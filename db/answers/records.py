@@ -31,8 +31,8 @@ class AnswerOutcome(StrEnum):
     """What became of the AI's text; stored.
 
     Attributes:
-        UNCHANGED: it was sent as it is.
-        EDITED: it was sent with changes.
+        UNCHANGED: the draft was sent unchanged.
+        EDITED: the draft was sent with changes.
         REPLACED: the person wrote another text.
         WRITTEN: there was no text of the AI; the person wrote one.
         DISMISSED: nothing was sent; the message needs no answer.

@@ -42,7 +42,7 @@ REMEMBER: Final = """
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     VALUES (%(user_id)s, %(conversation_id)s, %(message_id)s, %(answer_id)s, 'assistant', %(text)s, %(now)s)
 """
-"""A reply in the history, as one of the AI: edits and deletions of its message treat both alike."""
+"""The reply in the history, stored like a reply of the AI: edits and deletions treat both alike."""
 STAY_WITH_PEOPLE: Final = """
     UPDATE conversations SET people_until = greatest(people_until, %(people_until)s)
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s

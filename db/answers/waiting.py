@@ -99,7 +99,7 @@ class WaitingItem:
     Attributes:
         queue: of the account's escalation policy; empty: none named, or a reply that waits for approval.
         since: when it began to wait.
-        send_before: when a reply that waits for approval stops waiting; None: it does not.
+        send_before: when a reply that waits for approval stops waiting; None: no reply waits.
     """
 
     decision_id: UUID

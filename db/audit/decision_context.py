@@ -104,7 +104,7 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLines:
-    """The lines of one exchange: those in the stored history, and the sealed ones with their texts."""
+    """The lines of one exchange, in the stored history and sealed, with their texts."""
 
     history: tuple[ExchangeLine, ...]
     sealed: Sealed
@@ -112,7 +112,7 @@ class StoredLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetractionRecord:
-    """A reply that a reviewer withdrew: when the channel is asked to remove it, and whether it was asked."""
+    """The retraction of a reply by a reviewer: when the channel is asked, and whether it was asked."""
 
     created_at: datetime
     not_before: datetime

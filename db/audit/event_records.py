@@ -139,7 +139,7 @@ class EventTexts:
     """The texts of a decision that the login may read.
 
     Attributes:
-        message: its first 500 characters.
+        message: the first 500 characters of the message.
         reply: the text in the outbox.
         held: the text that was not sent and waits for a person, while it is kept.
         decided_by: the sentences that the passages do not bear out, or all that they support where each is.

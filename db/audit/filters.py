@@ -27,7 +27,7 @@ from worker.model import Tier
 RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
     "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
 )
-"""The same expression as in its index."""
+"""The expression of the index."""
 COUNTED: Final = sa.literal_column(
     figure_sql.confidence_counts("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )
@@ -80,7 +80,7 @@ class Filters:
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
-        further: of optional features.
+        further: filters of optional features.
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         answered: by a person.
@@ -126,7 +126,7 @@ class Filters:
         return (self.user_id,) if allowed else ()
 
     def about(self) -> str | None:
-        """The only account that the search covers, for the access log; None: several, or none."""
+        """The only account of the search, for the access log; None for several accounts, or for all."""
         reached = self.reaches() or ()
         return reached[0] if len(reached) == 1 else None
 

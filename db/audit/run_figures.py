@@ -76,7 +76,7 @@ class RunFigures:
     Attributes:
         reasons: events by decision and reason, with percentiles from arrival to decision in ms.
         approved: replies of the AI in the outbox.
-        cancelled: of those, taken back by a reviewer before delivery.
+        cancelled: replies that a reviewer took back before delivery.
         out_of_order: decisions that came before an earlier event of their conversation.
     """
 

@@ -94,7 +94,7 @@ async def is_known_subject(connection: Connection, subject: Subject) -> bool:
 
 
 async def count_outcomes(connection: Connection, subject: Subject) -> SubjectCounts | None:
-    """Its newest decisions by outcome; None when counting takes too long."""
+    """The newest decisions of a subject by outcome; None when counting takes too long."""
     query = sa.text(COUNTS.format(column=COLUMN[subject.kind]))
     values = {**subject.values(), "most": MOST_COUNTED + 1}
     try:

@@ -80,7 +80,7 @@ class StoredLetter:
 
     @property
     def account(self) -> str | None:
-        """The account that the payload names; None when it cannot be read or names none."""
+        """The account that the payload names; None for an unreadable payload or one without account."""
         try:
             body = orjson.loads(self.raw)
         except orjson.JSONDecodeError:
@@ -92,7 +92,7 @@ class StoredLetter:
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be published again; None when it can."""
+        """Why the letter cannot be published again; None when it can be."""
         if self.retried_as:
             return f"it was published again as {self.retried_as}"
         if not self.size_bytes:

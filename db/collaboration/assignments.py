@@ -65,7 +65,7 @@ class HeldByAnother(Exception):
 
 
 class ChangedSince(Exception):
-    """The assignment is not the one that was to be undone."""
+    """Another assignment is stored than the one to be undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +111,14 @@ class OwnAssignment:
 
 
 async def load_assignment(connection: Connection, decision_id: UUID) -> Assignment | None:
-    """The assignment of a decision; None when it never had one."""
+    """The assignment of a decision; None when the decision was never assigned."""
     return await row_as(connection, Assignment, ONE, {"decision": decision_id})
 
 
 async def assign(
     connection: Connection, made: AssignedDecision, person_id: UUID | None, now: datetime
 ) -> None:
-    """Assign a decision, with its open queue items, to a person or, with None, to no one.
+    """Assign a decision, with its open queue items, to a person; None ends the assignment.
 
     Raises:
         HeldByAnother: another person reads it in a queue now.
@@ -136,7 +136,7 @@ async def assign(
 async def undo_assignment(
     connection: Connection, made: AssignedDecision, change: UUID, now: datetime
 ) -> UUID | None:
-    """Give a decision back to who had it before a change; that person, None for no one.
+    """Give a decision back to the person who had it before a change; returns that person, or None.
 
     Raises:
         ChangedSince: it was assigned again, or reviewed, since.

@@ -36,7 +36,7 @@ async def suggested_colleagues(
 async def colleagues_named(
     connection: Connection, user_id: str, roles: Collection[Role], logins: Collection[str]
 ) -> tuple[Colleague, ...]:
-    """Those of these logins who have one of the roles on the account."""
+    """The people among these logins who have one of the roles on the account."""
     if not logins:
         return ()
     return await _found(connection, _with_role(user_id, roles).where(people.c.login.in_(logins)))

@@ -114,7 +114,7 @@ async def add_comment(connection: Connection, new: NewComment, now: datetime) ->
 async def withdraw_comment(
     connection: Connection, comment_id: UUID, decision_id: UUID, person_id: UUID, now: datetime
 ) -> bool:
-    """Erase the text and the mentions of a person's own comment; False when there is none to withdraw."""
+    """Erase the text and the mentions of a person's own comment; False when no such comment stands."""
     values = {"comment": comment_id, "decision": decision_id, "person": person_id, "now": now}
     return bool((await connection.execute(WITHDRAW, values)).scalar_one())
 

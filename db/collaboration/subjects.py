@@ -87,13 +87,13 @@ async def list_tags(connection: Connection, subject: Subject) -> tuple[SubjectTa
 
 
 async def add_tag(connection: Connection, subject: Subject, tag: str, *, person: str, now: datetime) -> bool:
-    """Add a tag; False when it is there already."""
+    """Add a tag; False when the subject has the tag already."""
     row = {**subject.values(), "tag": tag, "added_by": person, "added_at": now}
     return bool(await changed_rows(connection, insert(subject_tags).values(row).on_conflict_do_nothing()))
 
 
 async def remove_tag(connection: Connection, subject: Subject, tag: str) -> bool:
-    """Remove a tag; False when it is not there."""
+    """Remove a tag; False when the subject does not have the tag."""
     statement = sa.delete(subject_tags).where(*_of(subject_tags, subject), subject_tags.c.tag == tag)
     return bool(await changed_rows(connection, statement))
 

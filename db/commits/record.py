@@ -23,11 +23,11 @@ from db.escalations.closing import EXPIRE_HELD, Closing, ClosingCause, close_esc
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
 from db.rows import first_value
+from db.schema.partitions import ENSURE_PARTITIONS
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Decision, EventType, Owner
 from worker.reasons import Reason
 
-PARTITIONS: Final = "SELECT hushgate_ensure_partitions(%s, 3)"
 LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
     IN ACCESS SHARE MODE
@@ -87,7 +87,7 @@ async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[boo
         try:
             found = await first_value(connection, COMMIT_SEVERAL, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
-            await connection.execute(PARTITIONS, (rows[0].at.date(),))
+            await connection.execute(ENSURE_PARTITIONS, (rows[0].at.date(),))
             found = await first_value(connection, COMMIT_SEVERAL, values)
     return tuple(row.decision_id in (found or ()) for row in rows)
 
@@ -101,7 +101,7 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
     The outer transaction commits, so the write-ahead log must reach the disk as well.
     """
     values = commit_values(decision)
-    await connection.execute(PARTITIONS, (decision.decided_at.date(),))
+    await connection.execute(ENSURE_PARTITIONS, (decision.decided_at.date(),))
     async with connection.transaction():
         await connection.execute(LOCK_READ_TABLES)
         async with connection.transaction() as commit:
@@ -115,7 +115,7 @@ async def _committed(source: Pool, decision: Decision, key: str, values: dict[st
         try:
             return await _commit(connection, decision, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
-            await connection.execute(PARTITIONS, (values["created_at"].date(),))
+            await connection.execute(ENSURE_PARTITIONS, (values["created_at"].date(),))
             return await _commit(connection, decision, statement, values)
 
 

@@ -31,7 +31,7 @@ async def open_embedder(known: DocumentSettings, source: Pool) -> AsyncIterator[
 
 @asynccontextmanager
 async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[EmbeddingModel | None]:
-    """The model for documents: the one that is set, else the one in use, else one that the server has.
+    """The model for documents: as set, else as in use, else one of the models that the server has.
 
     None where embeddings are switched off, where the database has no pgvector, and where no model is set and
     the server gives none.

@@ -72,7 +72,7 @@ async def active_embedder(source: Pool) -> StoredEmbedder | None:
 
 
 async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
-    """The embedder of this name and length; it becomes active when none is.
+    """The embedder of this name and length; active from now on when no embedder was active.
 
     Raises:
         ConfigurationError: its vectors are too long to index.
@@ -86,7 +86,7 @@ async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requ
 
 
 async def create_first_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
-    """The active embedder: this one when none was active, else possibly another model's.
+    """The active embedder: of this model when no embedder was active, else possibly of another model.
 
     Raises:
         ConfigurationError: its vectors are too long to index.

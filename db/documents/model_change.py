@@ -31,7 +31,7 @@ DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state <> 'active
 
 
 async def activate_embedder(source: Pool, embedder: StoredEmbedder) -> bool:
-    """Make an embedder the one that searches use; False when chunks still lack its vectors."""
+    """Let searches use an embedder; False while chunks still lack its vectors."""
     async with checkout(source) as connection, connection.transaction():
         await connection.execute("LOCK TABLE chunks IN SHARE MODE")
         if await has_chunks_without_vector(connection, embedder.embedder_id):

@@ -24,7 +24,7 @@ from worker.ports import Embedder
 
 QUERY_CHARS: Final = 2000
 QUERY_TIMEOUT_S: Final = 5.0
-"""Timeout of one embedding of a query; after it the search continues by words only."""
+"""Timeout of the embedding of a query; afterwards the search continues by words only."""
 CANDIDATES: Final = 50
 """Least number of chunks that each of the two searches passes to the fusion."""
 SCAN: Final = {

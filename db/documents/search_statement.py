@@ -11,9 +11,9 @@ from db.documents.embedding_models import StoredEmbedder
 
 PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 RANK_CONSTANT: Final = 10
-"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), measured in ``docs/retrieval.md``."""
+"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009); see ``docs/retrieval.md``."""
 VECTOR_WEIGHT: Final = 2.0
-"""Of a place by vector beside one by words, measured as well."""
+"""Weight of a rank by vector; a rank by words has 1. Measured as well."""
 MOST_FORMS: Final = 64
 """Most forms of a query's words: those with the most weight that the account's chunks contain."""
 MOST_CHUNKS: Final = 3000

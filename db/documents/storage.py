@@ -160,7 +160,7 @@ async def store_document(
     notes: Sequence[Note] = (),
     pages: int = 0,
 ) -> StoredDocument:
-    """Store a document in place of the one from the same source, in one transaction.
+    """Store a document, replacing an earlier document of the same source, in one transaction.
 
     ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made.
     ``notes`` are what its reader noticed.
@@ -204,13 +204,13 @@ async def list_documents(
 async def list_chunks(
     source: Pool, user_id: str, document_id: int, *, after: int = 0, limit: int
 ) -> list[dict[str, Any]]:
-    """Passages of a document in order, from the one behind the number ``after``."""
+    """Passages of a document in order, with numbers above ``after``."""
     values = {"user_id": user_id, "document_id": document_id, "after": after, "limit": limit}
     return await fetch_dicts(source, CHUNKS, values)
 
 
 async def list_page_chunks(source: Pool, user_id: str, document_id: int, page: int) -> list[dict[str, Any]]:
-    """Passages that start on a page, behind the one before them, which may end on it."""
+    """Passages that start on a page, after the passage before them, which may end on that page."""
     values = {"user_id": user_id, "document_id": document_id, "page": page}
     return await fetch_dicts(source, CHUNKS_OF_PAGE, values)
 

@@ -94,7 +94,7 @@ class EscalationRecord:
 
 
 async def load_escalation(connection: Connection, decision_id: UUID) -> EscalationRecord | None:
-    """The escalation of a decision; None when it opened none."""
+    """The escalation that a decision opened; None without an escalation."""
     return await row_as(connection, EscalationRecord, ONE, (decision_id,))
 
 

@@ -76,7 +76,7 @@ FOLLOW_UP: Final = f""", unheard AS (
     FROM unheard'''
     )
 })"""
-"""A part of the commit of a message while people own its conversation: it waits for them as well.
+"""Part of the commit of a message while people own its conversation: the message waits for them as well.
 
 Not while an escalation of the conversation is open, and not where people write in the channel itself, whose
 inbox shows them the message. The conversation must be locked.

@@ -42,7 +42,7 @@ class DashboardFigures:
         paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
         answered: decisions that people answered, as ``db.figures.answers.answered_counts``.
-        answered_before: the same of the range before.
+        answered_before: like ``answered``, of the range before.
         trust: step, policy, events, confidence_sum: assessed drafts of a step by the design of their policy.
         labels: step, label, events, confidence_sum: labels with most assessed drafts, of chosen accounts.
         days: BLOCKED per UTC day, at least a week of them.

@@ -39,7 +39,7 @@ class FigureGoal:
     Attributes:
         user_id: the account; empty: all accounts together.
         share: 0..1.
-        within_min: of ``answered_in_time``: minutes after which an answer is late.
+        within_min: for ``answered_in_time``: minutes after which an answer is late.
     """
 
     user_id: str
@@ -54,7 +54,7 @@ class FigureGoal:
 
 
 async def load_goals(connection: Connection, account: str | None) -> Mapping[GoalMeasure, FigureGoal]:
-    """The goals of an account, or where it has none, of all accounts together."""
+    """The goals of an account; of all accounts together for an account without goals."""
     kept = figure_goals.c
     query = (
         sa.select(kept.user_id, kept.measure, kept.share, kept.within_min, kept.set_by)

@@ -134,7 +134,7 @@ class FilledSpan:
 
 
 async def fill_next(connection: Connection, *, now: datetime, most_s: float = 120.0) -> FilledSpan | None:
-    """Count the next span in this transaction, days before hours, newest first; None when none is due.
+    """Count the next due span in this transaction, days before hours, newest first; None without a due span.
 
     Also None while another transaction is filling. Call it until it returns None, each time in its own
     transaction; the server cancels a statement that takes longer than ``most_s``, which raises.

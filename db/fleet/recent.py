@@ -1,4 +1,4 @@
-"""Decisions of the last minutes beside those of the same hour on the days before."""
+"""Decisions of the last minutes beside the decisions of the same hour on the days before."""
 
 from __future__ import annotations
 

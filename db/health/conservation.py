@@ -34,7 +34,7 @@ class Balance:
         buried: dead letters.
         audited: rows of ``ai_decisions``.
         purged: rows that retention deleted from the three tables of endings.
-        purged_keys: of those, decided events.
+        purged_keys: decided events among them.
         purged_audit: rows of ``ai_decisions`` that retention dropped with their month.
         replies: rows of the outbox.
     """

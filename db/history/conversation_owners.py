@@ -31,7 +31,7 @@ TAKE: Final = """
         agent_entry = coalesce(EXCLUDED.agent_entry, c.agent_entry)
     WHERE EXCLUDED.agent_entry IS NULL OR c.agent_entry IS NULL OR c.agent_entry < EXCLUDED.agent_entry
 """
-"""An agent's message takes a conversation once: early, when it is read, or at its turn in the lane."""
+"""An agent's message takes a conversation once: when the message is read, or at its turn in the lane."""
 TAKE_NOW: Final = f"""
     WITH handed AS ({TAKE.format(user_id="%(user_id)s", source="")} {OWNER}){TAKEN}
     SELECT count(*) FROM handed
@@ -107,7 +107,7 @@ class Takeover:
     """People take a conversation.
 
     Attributes:
-        people_until: when it returns to the AI without a message of people.
+        people_until: when the conversation returns to the AI unless people write.
         agent_entry: stream entry of the agent's message that takes it, else None.
     """
 

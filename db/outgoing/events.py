@@ -24,7 +24,7 @@ INSERT_WITHOUT_STREAM: Final = f"""
     SELECT {COLUMNS}, created_at FROM ({{source}}) AS event ({COLUMNS})
     ON CONFLICT (user_id, type, key) DO NOTHING
 """
-"""As ``INSERT``, for a type that only webhooks send."""
+"""``INSERT`` for a type that only webhooks send."""
 LOCK: Final = f"""
     SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outgoing events', 0)),
         set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)

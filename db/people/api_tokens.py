@@ -108,7 +108,7 @@ async def use_token(connection: Connection, token: str, *, now: datetime) -> Use
 
 
 async def revoke_token(connection: Connection, person_id: UUID, token_id: UUID, *, now: datetime) -> bool:
-    """Revoke a person's API token; False when they have no such valid token."""
+    """Revoke a person's API token; False when the person has no such valid token."""
     mine = (api_tokens.c.person_id == person_id) & (api_tokens.c.id == token_id)
     statement = sa.update(api_tokens).where(mine, api_tokens.c.revoked_at.is_(None)).values(revoked_at=now)
     return bool(await changed_rows(connection, statement))

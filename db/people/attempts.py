@@ -31,7 +31,7 @@ class AttemptKind(StrEnum):
 
 
 MOST_A_MINUTE: Final = {AttemptKind.MODEL_TEST: 3, AttemptKind.TEST_MESSAGE: 10}
-"""Attempts of one person, and attempts on one account."""
+"""Numbers of attempts: of a person, and on an account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Changes of a person: password, name, preferences, roles, access."""
+"""Changes of a person: password, name, language, preferences, roles, access."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from db.rows import changed_rows
 async def give_password(
     connection: Connection, person: Person, password_hash: str | None, *, given_by: UUID | None
 ) -> None:
-    """Store a first password, or none; passwords that the person gave are re-attributed to their giver."""
+    """Store or remove a first password; passwords that the person gave are re-attributed to their giver."""
     first = password_hash is not None
     await _store_password(
         connection, person, password_hash, must_change=first, given_by=given_by if first else None
@@ -26,7 +26,7 @@ async def give_password(
 
 
 async def store_own_password(connection: Connection, person: Person, password_hash: str | None) -> None:
-    """Store a password that no administrator can know, or none; re-attribute as ``give_password`` does."""
+    """Store or remove a password that no administrator can know; re-attribute as ``give_password`` does."""
     await _store_password(connection, person, password_hash, must_change=False, given_by=None)
 
 

@@ -53,11 +53,11 @@ class FirstSteps:
     Attributes:
         account: the only account; None: there is none yet.
         models: every model answered a live test in the last 30 days, or one answered a message.
-        document: it has a document.
+        document: the account has a document.
         rule: the rules in force have a keyword or a phrase.
         message: a message of it was decided.
         person: two people or more have a role on it.
-        channel: it has a webhook, or a program has a token to publish.
+        channel: the account has a webhook, or a program has a token to publish.
         automatic: answers are sent without approval.
     """
 

@@ -66,7 +66,7 @@ async def add_invitation(
 
 
 async def count_invitations(connection: Connection, invited_by: UUID, *, since: datetime) -> int:
-    """The number of invitations that a person has made since then; each call waits for the one before."""
+    """The number of invitations that a person has made since a time; each call waits for the call before."""
     lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hushgate invitations ' || :person, 0))")
     await connection.execute(lock, {"person": str(invited_by)})
     query = sa.select(sa.func.count()).where(_TABLE.invited_by == invited_by, _TABLE.created_at > since)

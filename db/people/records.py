@@ -196,7 +196,7 @@ async def add_person(
 
 
 async def grant_role(connection: Connection, person_id: UUID, wanted: RoleGrant, *, granted_by: str) -> None:
-    """Give a role on an account; nothing changes when they have it."""
+    """Give a role on an account; nothing changes when the person has the role."""
     statement = insert(person_roles).values(
         person_id=person_id, user_id=wanted.user_id, role=wanted.role.value, granted_by=granted_by
     )

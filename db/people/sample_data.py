@@ -12,7 +12,7 @@ from db.connection import Connection
 from db.rows import changed_rows, first_row
 
 SAMPLE_ACCOUNT: Final = "hushgate-sample"
-"""The account of the sample data; it does not count as an account of the installation.
+"""The account of the sample data; not counted among the accounts of the installation.
 
 Triggers on the outgoing tables know it by this name: what it answers is never put on a stream or sent.
 """
@@ -38,7 +38,7 @@ class SampleState:
     """What there is of the sample data.
 
     Attributes:
-        added_at: when it was added; None: it is not there.
+        added_at: when the sample data was added; None: there is none.
         decided: decided messages; also those that were decided after a removal, for a moment.
     """
 

@@ -78,7 +78,7 @@ async def confirm_factor(
 
 
 async def use_step(connection: Connection, person_id: UUID, step: int) -> bool:
-    """Use the code of a time step, once; False when it or a later one was used."""
+    """Use the code of a time step, once; False when this or a later code was used."""
     table = second_factors.c
     unused = (table.person_id == person_id) & table.confirmed_at.is_not(None) & (table.last_step < step)
     return bool(

@@ -107,7 +107,7 @@ async def end_all_sessions(connection: Connection, person_id: UUID) -> int:
 
 
 async def end_session_of(connection: Connection, person_id: UUID, token_hash: bytes) -> bool:
-    """End one session of a person; False when they have no such session."""
+    """End one session of a person; False when the person has no such session."""
     mine = (sessions.c.person_id == person_id) & (sessions.c.token_hash == token_hash)
     return bool(await changed_rows(connection, sa.delete(sessions).where(mine)))
 

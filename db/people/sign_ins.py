@@ -25,9 +25,9 @@ class FailedTries:
     """Failed sign-in attempts; a stranger is a browser without a device cookie.
 
     Attributes:
-        in_a_row: of this login since the last success, by this device or by all strangers.
-        from_address: of strangers from this address since ``since``.
-        overall: of strangers from anywhere since ``since``.
+        in_a_row: failed tries of this login since the last success, by this device or by all strangers.
+        from_address: failed tries of strangers from this address since ``since``.
+        overall: failed tries of strangers from anywhere since ``since``.
     """
 
     in_a_row: int
@@ -130,7 +130,7 @@ async def take_state(connection: Connection, state: str, *, now: datetime) -> di
 
 
 async def use_once(connection: Connection, name: str, *, expires_at: datetime) -> bool:
-    """Note a name until then; False when it is noted already."""
+    """Note a name until a time; False when the name is noted already."""
     statement = insert(oidc_states).values(state_hash=token_hash(name), data={}, expires_at=expires_at)
     unless_known = statement.on_conflict_do_nothing().returning(oidc_states.c.expires_at)
     return (await connection.execute(unless_known)).first() is not None

@@ -57,7 +57,7 @@ Clocks of workers differ: a deletion may seem to be older than its reply.
 NO_LONGER_DUE: Final = f"""
     ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN})
 """
-"""True also of one that is too late or overtaken by people.
+"""True also of a reply that is too late or overtaken by people.
 
 A relay would cancel it and delete from the history a reply that the author may have read.
 """
@@ -105,7 +105,7 @@ class SentEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Which rows are looked at: not those of the last moments, which a worker may be about to finish."""
+    """Which rows are looked at: without the newest, which a worker may be about to finish."""
 
     since: datetime
     until: datetime

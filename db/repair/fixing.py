@@ -58,7 +58,7 @@ FIXES: Final = MappingProxyType(
 
 
 async def fix(source: Pool, finding: FoundBreach, is_wrong: Look, *, person: str, since: datetime) -> bool:
-    """Put one breach right; False when it is gone meanwhile.
+    """Put one breach right; False when the breach is gone meanwhile.
 
     Relays and other repairs wait until it is done. ``is_wrong`` is asked while they wait: whether Redis still
     shows the breach.
@@ -86,7 +86,7 @@ async def sums_locked(source: Pool) -> AsyncIterator[Connection]:
 async def count_lost(
     source: Pool, finding: FoundBreach, missing: Callable[[], Awaitable[int]], *, person: str
 ) -> bool:
-    """Count the entries that are missing now as gone without an ending; False when none is."""
+    """Count the entries that are missing now as gone without an ending; False without missing entries."""
     async with sums_locked(source) as connection:
         lost = await missing()
         if lost <= 0:
@@ -97,7 +97,7 @@ async def count_lost(
 
 
 async def log_repair(source: Pool, finding: FoundBreach, person: str) -> None:
-    """Append the line of a repair in Redis, before it is made: nothing is repaired without one."""
+    """Append the line of a repair in Redis, before the repair: nothing is repaired without a line."""
     async with checkout(source) as connection:
         await log_within(connection, finding, person)
 

@@ -28,7 +28,7 @@ class FoundBreach:
     """One breach.
 
     Attributes:
-        subject: what it is about: an entry, a lane, a decision, a row; unique within its kind.
+        subject: what the breach is about: an entry, a lane, a decision, a row; unique within its kind.
         found: what is wrong, as a sentence without user text.
         account: None where nothing names one.
     """

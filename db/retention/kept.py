@@ -60,7 +60,7 @@ class TableRetention:
         return number * (MONTH_DAYS if self.kept_by is KeptBy.MONTHS else 1) or None
 
     def limit(self, settings: RetentionSettings, now: datetime) -> datetime | None:
-        """Rows of before this time are due; None: none is."""
+        """Rows older than this time are due; None: no row is due."""
         match self.kept_by:
             case KeptBy.DAYS:
                 days = int(getattr(settings.keep, self.setting))

@@ -39,7 +39,7 @@ class TriedReview:
     Attributes:
         effect: of the review; None when the decision is skipped.
         problem: why it is skipped; empty otherwise.
-        replaces: it withdraws an earlier review of the same person.
+        replaces: the review withdraws an earlier review of the same person.
     """
 
     row: SearchRow
@@ -73,7 +73,7 @@ async def count_matching(connection: Connection, filters: Filters) -> int:
 async def try_reviews(
     connection: Connection, filters: Filters, template: Submission, *, limit: int, now: datetime
 ) -> tuple[TriedReview, ...]:
-    """What the review would do with the newest decisions: it is stored, and rolled back."""
+    """What the review would do with the newest decisions: the reviews are stored, and rolled back."""
     page = await decision_list.load_page(connection, filters, limit=limit)
     newest = await _newest_reviews(connection, page.rows)
     ids = [row["id"] for row in page.rows]
@@ -133,7 +133,7 @@ async def _newest_reviews(
 
 
 async def _review(connection: Connection, review: Submission, now: datetime) -> Effect:
-    """The effect of the stored review; a bulk review restores exchanges, and removes none."""
+    """The effect of the stored review; a bulk review restores exchanges and never removes an exchange."""
     if review.remedy is not Remedy.NONE:
         proposed = await exchanges.proposed_remedy(connection, review.decision_id, review.ruling, now)
         review = replace(review, remedy=Remedy.NONE if proposed is Remedy.REMOVE else proposed)

@@ -115,7 +115,7 @@ async def claim_next(
     draw: float,
     now: datetime,
 ) -> Claim | None:
-    """The person's next item: one they already hold, else a new one; None when nothing waits for them.
+    """The item that the person already holds, else a new item; None when no item waits for the person.
 
     ``accounts`` are those the person may review, None for all. When ``draw``, random in 0..1, is below the
     queue's golden share, a golden item is dealt.

@@ -66,7 +66,7 @@ class DecisionRead:
         row: the decision with its reply, and the fields of ``PersonAnswer``, which are None while the
             reviews are hidden.
         newest_answer: the newest text that a person sent for it.
-        hidden_decisions: whose reviews the person must not see yet, see ``queue_items.hidden_decisions``.
+        hidden_decisions: decisions in queues that the person holds; their reviews are hidden.
         review_state: open without a standing review; also while the reviews are hidden.
         last_review: None without a review.
         owner: who may answer in the conversation; None when people never had it.
@@ -105,7 +105,7 @@ class DecisionRead:
 
 
 async def read_decision(connection: Connection, decision_id: UUID, person_id: UUID) -> DecisionRead | None:
-    """The decision; None also when it was erased."""
+    """A decision for one person; None also after its erasure."""
     query = decision_query(decision_id, *_JOINED).add_columns(*_MORE)
     row = await first_row(connection, query, {"person": person_id})
     return None if row is None else _decision_read(row)

@@ -98,12 +98,12 @@ class Exchange:
     Attributes:
         history: roles of its lines in the stored history.
         sealed: roles of its lines in quarantine.
-        sealed_until: when they are deleted.
+        sealed_until: when the lines in quarantine are deleted.
         has_reply: a reply was approved.
-        reply_delivered_at: when it was put on the reply stream.
-        reply_cancelled_at: when it was cancelled before delivery.
-        retracted: a reviewer asked the channel to remove it.
-        message_deleted: its author deleted the message.
+        reply_delivered_at: when the reply was put on the reply stream.
+        reply_cancelled_at: when the reply was cancelled before delivery.
+        retracted: a reviewer asked the channel to remove the reply.
+        message_deleted: the author deleted the message.
     """
 
     history: tuple[str, ...]
@@ -193,7 +193,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 async def proposed_remedy(connection: Connection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:
-    """The remedy to propose with a ruling; it restores no draft that was never sent."""
+    """The remedy to propose with a ruling, which never restores a draft that was not sent."""
     subject = await load_subject(connection, decision_id)
     if subject is None:
         return Remedy.NONE

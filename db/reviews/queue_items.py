@@ -98,7 +98,7 @@ class HeldItem:
     """An item that a person has claimed and not answered, even if its lease is over.
 
     Attributes:
-        golden: it has a known answer; its holder must not learn that before answering.
+        golden: the item has a known answer, which its holder must not notice before answering.
         first_review: the review that a blind second reading is compared with, or None.
     """
 
@@ -148,7 +148,7 @@ async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) 
 
 
 async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
-    """The same as ``held_item``, locked until the transaction ends."""
+    """``held_item``, locked until the transaction ends."""
     return await row_as(connection, HeldItem, LOCKED, {"decision": decision_id, "person": person_id})
 
 
@@ -257,6 +257,6 @@ async def with_hidden_reviews(connection: Connection, filters: Filters, person_i
 
 
 def hiding(filters: Filters, hidden: Collection[UUID]) -> Filters:
-    """The same with decisions that are known to be hidden from the person."""
+    """The filters with these decisions as neither reviewed nor answered."""
     unaffected = filters.review is None and filters.answered is None
     return filters if unaffected else replace(filters, hidden=tuple(sorted(hidden)))

@@ -68,7 +68,7 @@ class QueueLoad:
 
     Attributes:
         waiting: open and not held, for any reviewer.
-        for_you: of these, the items that this person can be dealt.
+        for_you: the waiting items that this person can be dealt.
         done_today: answered since midnight, UTC.
         skipped: open and skipped by this person, without blind items.
         oldest: creation time of the oldest open decision.

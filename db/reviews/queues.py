@@ -220,7 +220,7 @@ async def create_queue(
 
 
 async def close_queue(connection: Connection, queue_id: UUID, now: datetime) -> bool:
-    """Close a queue, so that its items are no longer dealt; False when it was already closed."""
+    """Close a queue, so that its items are no longer dealt; False when the queue was closed already."""
     return bool(await changed_rows(connection, CLOSE, {"queue": queue_id, "now": now}))
 
 

@@ -17,7 +17,7 @@ from worker.errors import RejectedError
 from worker.model import DecisionKind
 
 UNDO_WINDOW: Final = timedelta(seconds=60)
-"""How long a person may withdraw a review; a retraction waits as long before it is sent."""
+"""How long a person may withdraw a review, and how long a retraction waits before it is sent."""
 NOTE_CHARS: Final = 4000
 
 
@@ -196,7 +196,7 @@ async def get_review(connection: Connection, review_id: UUID) -> Review | None:
 async def reviews_of_job(
     connection: Connection, job_id: UUID, *, after: UUID | None, limit: int
 ) -> tuple[Review, ...]:
-    """The reviews that a job stored, by decision, from the one after ``after`` on."""
+    """The reviews that a job stored, by decision, from the decision behind ``after`` on."""
     values = {"job": job_id, "after": after or NO_DECISION, "limit": limit}
     return await rows_as(connection, Review, OF_JOB, values)
 

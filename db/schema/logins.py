@@ -38,11 +38,11 @@ PATH: Final = """
         UNION SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
         WHERE e.extname IN ('vector', 'pg_trgm') ORDER BY schema) AS found
 """
-"""The schemas in which the tables were made, and those of the extensions."""
+"""The schemas of the tables and of the extensions."""
 
 
 class Service(StrEnum):
-    """A service with its own login to Postgres; beat uses that of the review pages."""
+    """A service with its own login to Postgres; beat uses the login of the review pages."""
 
     WORKER = "worker"
     REVIEW = "review"
@@ -88,7 +88,7 @@ class Login:
 
     @property
     def name(self) -> str:
-        """Its name in Postgres."""
+        """The name of the login in Postgres."""
         return LOGINS[self.service]
 
 

@@ -24,7 +24,7 @@ from worker.errors import ConfigurationError
 
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 LOCK_WAIT: Final = "1s"
-"""How long a migration waits for the lock of a table; who comes after it waits as long."""
+"""How long a migration waits for the lock of a table; statements behind the migration wait as long."""
 OLDEST: Final = 150_000
 """The number of Postgres 15, whose NULLS NOT DISTINCT and views with the rights of their reader are used."""
 TRIES: Final = 60

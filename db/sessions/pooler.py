@@ -10,7 +10,7 @@ BACKEND: Final = "SELECT pg_backend_pid()"
 
 
 async def through_pooler(connection: Any) -> bool:
-    """Whether a pooler answers: the process id that it gave the client is not that of the server.
+    """Whether a pooler answers: the client then has another process id than the server's.
 
     Session state is then shared with other clients: what one sets, another one has. Time limit and time zone
     are settings of the login, as ``hushgate migrate --create-logins`` makes them; its rights are all that a

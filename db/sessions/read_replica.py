@@ -29,7 +29,7 @@ REPLAYED: Final = sa.text(
 )
 """The age of the newest commit that the replica has, unless it has all that the primary had written."""
 TIMED_OUT: Final = "QueryCanceled"
-"""The statement took too long on the replica; it would take as long on the primary."""
+"""The statement took too long on the replica, and would take as long on the primary."""
 
 Value = TypeVar("Value")
 Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
@@ -80,7 +80,7 @@ class ReadReplica:
         self._usable: bool | None = None
 
     async def read(self, read: Read[Value]) -> Value:
-        """What ``read`` returns; it may run twice, as a replica that fails is followed by the primary.
+        """What ``read`` returns; ``read`` may run twice, as the primary follows a replica that fails.
 
         Raises:
             StorageUnavailable: the primary did not answer either, or the statement took too long.

@@ -53,7 +53,7 @@ OWNER: Final = "RETURNING c.changes, c.changed_at, c.cause"
 TAKEN: Final = ", taken AS ({})".format(
     _change_of_owner(WebhookType.CONVERSATION_TAKEN, "people", "%(people_until)s::timestamptz")
 )
-"""People took a conversation; not when they had it already, which leaves ``changed_at`` as it is."""
+"""People took a conversation that they did not own before: only then ``changed_at`` is new."""
 RELEASED: Final = (
     f", released AS ({_change_of_owner(WebhookType.CONVERSATION_RELEASED, 'ai', 'NULL::timestamptz')})"
 )

@@ -61,7 +61,7 @@ class WebhookDelivery:
     """A delivery without its texts.
 
     Attributes:
-        id: its number; later ones are greater.
+        id: a number; later deliveries have greater numbers.
         key: of the event; with account and type it makes the ``webhook-id``.
         next_attempt_at: None while it waits for an earlier event of the conversation, and when it ended.
         may_have_arrived: an attempt had no answer.

@@ -145,7 +145,7 @@ async def rotate_secret(
 
 
 async def set_enabled(source: Pool, endpoint_id: UUID, *, enabled: bool, logged: LogEntry) -> bool:
-    """Enable or disable an endpoint; False when it was so already. Waiting deliveries wait until enabled."""
+    """Enable or disable an endpoint; False when nothing changed. Deliveries wait while it is disabled."""
     return await _changed(source, ENABLE if enabled else DISABLE, {"id": endpoint_id}, logged)
 
 

@@ -136,7 +136,7 @@ PROMOTE: Final = """
             AND h.conversation_id = ended.conversation_id AND h.state = 'waiting'
         ORDER BY h.event_row LIMIT 1)
 """
-"""The next event of a conversation becomes due when the one before it ended."""
+"""The next event of a conversation becomes due when the event before it has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ async def claim_due(
 
 
 async def reason_not_to_send(connection: Connection, delivery_id: int, now: datetime) -> str | None:
-    """Why a delivery must not be sent, as its cancel reason; None when it may be, or is gone."""
+    """Why a delivery must not be sent, as its cancel reason; None when it may be sent, or is gone."""
     row = await (await connection.execute(FATES, {"ids": [delivery_id], "now": now})).fetchone()
     fate: str | None = row[1] if row else None
     return "retracted" if fate == HOLD else fate
@@ -265,7 +265,7 @@ async def _lock_due(connection: Connection, limit: int, now: datetime, limits: Q
 async def _cancel_unwanted(
     connection: Connection, ids: Sequence[int], now: datetime, limits: QueueLimits
 ) -> tuple[list[int], int]:
-    """Those that may be sent, and how many were cancelled; others are postponed."""
+    """Deliveries that may be sent, and the number of cancelled ones; the others are postponed."""
     if not ids:
         return [], 0
     rows = await (await connection.execute(FATES, {"ids": list(ids), "now": now})).fetchall()

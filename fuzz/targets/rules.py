@@ -6,7 +6,7 @@ from typing import Final
 
 from fuzz.target import Target, as_text, require, require_storable
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import CompiledRules, compile_rules, validate_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 
@@ -23,7 +23,7 @@ def check_rules(data: bytes) -> None:
     """A set compiles with its problems named; hits are parts of the text, also after it was stored."""
     parts = [part.split("\n") for part in as_text(data).split("\0")] + [[], [], []]
     keywords, phrases, allow, texts = parts[:4]
-    level = Level.STRICT if len(data) % 2 else Level.DEFAULT
+    level = RuleLevel.STRICT if len(data) % 2 else RuleLevel.DEFAULT
     recent = texts * 20 if len(data) % 8 == 0 else texts  # 20 are enough to count hits, which takes time
     problems = validate_rules(keywords, phrases, allow=allow, recent_messages=recent, level=level)
     compiled = compile_rules(keywords, phrases, allow=allow, version=1, level=level)

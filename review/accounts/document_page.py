@@ -25,7 +25,7 @@ MOST_PASSAGES: Final = 100_000
 
 
 async def show_document(visit: Visit) -> Response:
-    """A document as it was understood: what its reader noticed, and its passages beside their source.
+    """The page: what the reader of the document noticed, and the passages beside their source.
 
     A PDF is shown page by page, others 50 passages at a time.
     """
@@ -72,7 +72,7 @@ async def _page_of_pdf(visit: Visit, user_id: str, document: dict[str, Any]) -> 
 
 
 async def _passages(visit: Visit, user_id: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Passages, each with the part of the source that it comes from."""
+    """Passages, each with its part of the source."""
     after = whole_number(visit.request.query_params.get("after", "")) or 0
     pool, document_id = visit.store.pool, document["id"]
     every = await storage.list_chunks(pool, user_id, document_id, limit=MOST_PASSAGES)
@@ -88,7 +88,7 @@ async def _passages(visit: Visit, user_id: str, document: dict[str, Any]) -> dic
 async def _sources(
     visit: Visit, user_id: str, document: dict[str, Any], texts: Sequence[str], wanted: slice
 ) -> tuple[list[list[SourceText]], str]:
-    """The source's texts beside the wanted passages; or none, and why."""
+    """The source's texts beside the wanted passages; or no texts, and the reason."""
     data = await storage.document_file(visit.store.pool, user_id, document["id"])
     try:
         async with visit.site.readers:

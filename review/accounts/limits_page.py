@@ -36,7 +36,7 @@ class AccountLimitsBody:
 
 
 async def show_limits(visit: Visit) -> Response:
-    """The figures as they are now."""
+    """The present figures."""
     found = await load_limits(visit)
     titles = {name: SETTINGS[name].title for name in OF}
     return visit.render(

@@ -61,13 +61,13 @@ class PolicyOption:
 
     @property
     def name(self) -> str:
-        """Its name in the policy."""
+        """The name of the option in the policy."""
         return self.path.rpartition(".")[2]
 
 
 @cache
 def options_of(design: str) -> tuple[PolicyOption, ...]:
-    """The options of a design and of its delivery, those of a group after it; empty for an unknown design."""
+    """The options of a design and of its delivery, group by group; empty for an unknown design."""
     if design not in DESIGNS:
         return ()
     declared = DESIGNS[design]
@@ -193,7 +193,7 @@ def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, str]:
 
 
 def _value(option: PolicyOption, typed: Texts, report: ReportProblem) -> Any:
-    """The value of an option's texts; None while they are empty."""
+    """The value of an option's texts; None for empty texts."""
     text, shape = typed.get(option.path, ""), option.shape
     if shape == "rows":
         return _rows(option, typed, report)

@@ -16,7 +16,7 @@ from db.account_settings import accounts
 from review.content_covers import cover_reason
 from review.http.visit import Refused, Visit
 from review.marked_text import MarkedRun, marked_runs
-from worker.model import Account, Level
+from worker.model import Account, RuleLevel
 from worker.rules import (
     CompiledRules,
     Hit,
@@ -48,7 +48,7 @@ class TextMatches:
 
     runs: tuple[MarkedRun, ...]
     hits: tuple[Hit, ...]
-    level: Level
+    level: RuleLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

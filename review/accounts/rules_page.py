@@ -20,7 +20,7 @@ from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from review.panels import load_panels
 from worker.account_settings import AccountRejected, changed
-from worker.model import Account, Level
+from worker.model import Account, RuleLevel
 from worker.rules import ProblemLevel
 
 PAGE_RULES: Final = 100
@@ -83,8 +83,8 @@ async def test_text(visit: Visit) -> Response:
             account = replace(changed(account, edit.changes(account)), version=0)
         except AccountRejected as error:
             raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
-    if (level := visit.form.get("level")) in set(Level):
-        account = replace(account, rule_level=Level(level))
+    if (level := visit.form.get("level")) in set(RuleLevel):
+        account = replace(account, rule_level=RuleLevel(level))
     text_matches = await rule_matches.try_text(account, text)
     if visit.partial:
         return visit.render("rule_hits.html", text_matches=text_matches, typed=typed, version=account.version)

@@ -33,7 +33,7 @@ async def version_in_force(visit: Visit) -> AccountVersion:
 
 
 async def stored_version(visit: Visit, user_id: str, version: str) -> AccountVersion:
-    """A version by its number; 404 when there is none. Number 0 is the state before the first."""
+    """A version by its number; 404 for an unknown number. Number 0 is the state before the first version."""
     number = whole_number(version)
     found = await account_versions.get_version(visit.store.pool, user_id, number) if number else None
     if found is None and version == "0":

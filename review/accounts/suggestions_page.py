@@ -45,7 +45,7 @@ class TopicView:
 
 
 async def show_suggestions(visit: Visit) -> Response:
-    """The topics of a range; with ``topic`` all decisions of this one."""
+    """The topics of a range; with ``topic`` all decisions of that topic."""
     user_id = account_of_path(visit)
     parameters = visit.request.query_params
     chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)

@@ -51,7 +51,7 @@ def row_pairs(typed: Texts, report: ReportProblem) -> dict[str, str]:
 
 
 def share_of(text: str, part: str, report: ReportProblem) -> float:
-    """As ``typed_share``; a problem is reported."""
+    """The share of a part, like ``typed_share``; a problem is reported."""
     try:
         return typed_share(text)
     except ValueError as error:
@@ -60,7 +60,7 @@ def share_of(text: str, part: str, report: ReportProblem) -> float:
 
 
 def number_text(value: float | None) -> str:
-    """A number without an idle fraction; empty for none."""
+    """A number without an idle fraction; empty for None."""
     return "" if value is None else repr(value).removesuffix(".0")
 
 

@@ -19,7 +19,7 @@ class WhatIf:
     """The effect of a threshold on stored replies.
 
     Attributes:
-        replies: that were looked at.
+        replies: the replies that were looked at.
         stopped: replies that would not have been sent without a person.
         unknown: replies of which the measure was not stored.
     """

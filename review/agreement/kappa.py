@@ -23,7 +23,7 @@ class Kappa:
         expected: 0..1, the share expected by chance.
         value: -1..1; None where it is not defined, because both readings always gave the same ruling.
         low: lower bound of the 95 % interval; None where nothing differed, so that no interval follows.
-        high: its upper bound.
+        high: upper bound of the interval.
     """
 
     readings: int

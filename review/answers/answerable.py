@@ -45,7 +45,7 @@ class AnswerAction(StrEnum):
 
 
 class AnswerRejected(RejectedError):
-    """The answer cannot be used as it is; the message names field, expectation and value."""
+    """The answer cannot be used; the message names field, expectation and value."""
 
 
 class DraftTooOld(RejectedError):
@@ -86,7 +86,7 @@ def is_answerable(row: DecisionRow) -> bool:
 
 
 def standing_answer(answers: Sequence[Answer]) -> Answer | None:
-    """The answer that a message has; None when it waits, or the last one was taken back."""
+    """The standing answer to a message; None while the message waits, and after the answer was taken back."""
     return answers[-1] if answers and answers[-1].stands else None
 
 

@@ -34,7 +34,7 @@ class AnswerPanel:
 
     Attributes:
         held: texts of the AI that were not sent; without the texts for people who may not read them.
-        answers: of people, oldest first.
+        answers: people's answers, oldest first.
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
@@ -71,7 +71,7 @@ class AnswerPanel:
 
     @property
     def texts(self) -> tuple[HeldText, ...]:
-        """The texts of the AI, without one that was sent as it is."""
+        """The texts of the AI, without a text that was sent unchanged."""
         sent = self.standing.text if self.standing else None
         return tuple(each for each in self.held.texts if each.text != sent)
 

@@ -133,7 +133,7 @@ async def add_answer(visit: Visit) -> Response:
 
 
 async def _sent(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
-    """As ``send_answer``; what stops it, but for a conflict, is a refusal."""
+    """Send the answer; False when it was sent before. Errors but a conflict become ``Refused``."""
     try:
         return await send_answer(visit, row, given)
     except AnswerConflict:

@@ -10,6 +10,6 @@ from review.http.visit import Visit
 
 
 async def list_limits(visit: Visit) -> Response:
-    """The figures as they are now."""
+    """The present figures."""
     found = await load_limits(visit)
     return answer({"account": found.account, "known": found.known, "limits": found.limits})

@@ -42,12 +42,17 @@ async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
 
 
 async def show_tokens(visit: Visit, new: str = "") -> Response:
-    """The API tokens; of all but a new one only the beginning is known."""
+    """The API tokens: a new token whole, of the others the beginning."""
     async with visit.store.reading() as connection:
         found = await api_tokens.list_tokens(connection, visit.person.person_id)
     return visit.render(
         "tokens.html", tokens=found, new=new, most_days=MOST_DAYS, now=visit.now, scopes=SCOPE_TEXTS
     )
+
+
+def new_token() -> str:
+    """A new secret token."""
+    return PREFIX + secrets.token_urlsafe(32)
 
 
 async def add_token(visit: Visit) -> Response:
@@ -58,12 +63,12 @@ async def add_token(visit: Visit) -> Response:
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     if not days or days > MOST_DAYS:
         raise Refused(400, "Days", range_problem("1", str(MOST_DAYS)))
-    return await show_tokens(visit, new=await new_token(visit, name=name, days=days, scopes=scopes))
+    return await show_tokens(visit, new=await make_token(visit, name=name, days=days, scopes=scopes))
 
 
-async def new_token(visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope]) -> str:
+async def make_token(visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope]) -> str:
     """A new API token of the person; it is stored as a hash."""
-    token = PREFIX + secrets.token_urlsafe(32)
+    token = new_token()
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
         await api_tokens.store_token(

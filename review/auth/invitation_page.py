@@ -189,7 +189,7 @@ async def _give_role(visit: Visit, connection: Connection, person: Person, found
 
 
 async def _must_choose(visit: Visit, found: Invitation) -> bool:
-    """Whether a stranger to the account may know the password, and a new one has to replace it."""
+    """Whether a person without the account may know the password, so that a new password is needed."""
     if _signs_in_elsewhere(visit):
         return False
     async with visit.store.reading() as connection:

@@ -62,7 +62,7 @@ def new_password() -> str:
 async def give_password(
     connection: Connection, person: Person, password: str, *, entry: LogEntry, now: datetime
 ) -> None:
-    """Replace the password by a first password, or by none; sessions, API tokens and links end."""
+    """Store a first password, or remove the password; sessions, API tokens and links end."""
     stored = await passwords.hash_password(password) if password else None
     await changes.give_password(connection, person, stored, given_by=entry.person_id)
     await sign_ins.forget_tries(connection, person.login)

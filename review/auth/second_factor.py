@@ -70,7 +70,7 @@ def matching_step(secret: bytes, code: str, now: datetime) -> int | None:
 async def use_code(
     visit: Visit, connection: Connection, person_id: UUID, factor: SecondFactor, code: str
 ) -> str:
-    """How a code is right, for the access log: ``code`` or ``recovery code``; empty when it is not.
+    """Which kind of code is right, for the access log: ``code`` or ``recovery code``; empty for a wrong code.
 
     A right code is used up.
     """

@@ -23,7 +23,7 @@ PAGES_WITHOUT_FACTOR: Final = frozenset(
 
 
 async def show_second_factor(visit: Visit) -> Response:
-    """Whether it is on; the key while it waits for its first code."""
+    """The page: whether the factor is on, and the key while the factor waits for its first code."""
     return await _page(visit)
 
 
@@ -92,7 +92,7 @@ async def _remove(visit: Visit) -> Response:
 
 
 async def _may_remove(visit: Visit) -> bool:
-    """Whether the code is right, or none is needed; wrong ones are counted with those of the sign-in.
+    """Whether the code is right, or no code is needed; wrong codes count as failed sign-ins.
 
     Raises:
         Refused: 429, too many codes were wrong.

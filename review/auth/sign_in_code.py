@@ -89,7 +89,7 @@ def _checked(visit: Visit, found: Credentials | None, ends: int, mark: str) -> s
 
 
 async def check_code(visit: Visit, found: Credentials, code: str) -> tuple[int, str]:
-    """Seconds to wait, and how the code is right; attempts are counted apart from those of the password.
+    """Seconds to wait, and which kind of code is right; counted apart from attempts at the password.
 
     A right code is used up.
     """

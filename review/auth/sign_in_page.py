@@ -27,7 +27,7 @@ async def show_sign_in(visit: Visit) -> Response:
 
 
 def ask_to_sign_in(visit: Visit) -> Response:
-    """The sign-in form in place of a page; it leads back and keeps a form that was sent."""
+    """The sign-in form in place of a page; afterwards the page opens, with the form that was sent."""
     request = visit.request
     if request.method in {"GET", "HEAD"}:
         return _redirect_to_sign_in(visit)

@@ -22,7 +22,7 @@ from review.typed.problems import button_problem
 
 
 async def assign(visit: Visit) -> Response:
-    """Assign the decision to the person of the field ``login``, or with ``act=none`` to no one."""
+    """Assign the decision to the person of the field ``login``; ``act=none`` ends the assignment."""
     made = await decision_of_path(visit, Right.REVIEW)
     login = visit.person.login if visit.field("act") == "mine" else visit.field("login")
     async with _changing(visit, made) as connection:

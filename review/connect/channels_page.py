@@ -11,7 +11,7 @@ from starlette.responses import Response
 from db.people.api_tokens import TokenScope
 from db.rows import first_row
 from review.accounts.stored_versions import account_of_path
-from review.auth.api_tokens import new_token
+from review.auth.api_tokens import make_token
 from review.connect.snippets import publishing
 from review.http.visit import Visit
 from review.languages import gettext as _
@@ -33,7 +33,7 @@ async def show_channels(visit: Visit) -> Response:
 async def make_channel_token(visit: Visit) -> Response:
     """Make a token that may publish, and show it once with programs that use it."""
     account = account_of_path(visit)
-    token = await new_token(
+    token = await make_token(
         visit,
         name=_("Channel of %(account)s") % {"account": account[:60]},
         days=DAYS,

@@ -59,7 +59,7 @@ async def give_to_people(visit: Visit, ids: ConversationIds, **detail: object) -
 
 
 async def give_to_ai(visit: Visit, ids: ConversationIds, **detail: object) -> None:
-    """Let the AI own a conversation, with its line of the access log; 409 when it does already."""
+    """Let the AI own a conversation, with its line of the access log; 409 when the AI owns it already."""
     released = await conversation_owners.release_conversation(
         visit.store.pool,
         ids,

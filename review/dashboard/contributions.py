@@ -151,7 +151,7 @@ def _counts(compared: Compared, measure: CountMeasure) -> tuple[int, int]:
 def _table(
     dimension: Dimension, parts: list[PartCount], total: ChangeTab, chosen: Range, filters: Mapping[str, str]
 ) -> ChangeTable:
-    """The parts, largest first, and what they leave over."""
+    """The parts, largest first, and the rest."""
     rest_now = total.now - sum(part.now for part in parts)
     rest_before = total.before - sum(part.before for part in parts)
     top = max([abs(part.change) for part in parts] + [abs(rest_now - rest_before), 1])
@@ -190,7 +190,7 @@ def whole_until(chosen: Range) -> datetime:
 
 
 def change_bar(by: float) -> Markup:
-    """A change of -1..1 as a bar from the middle, to the right where it is more."""
+    """A change of -1..1 as a bar from the middle, to the right for an increase."""
     width = 50 * abs(by)
     return decoration(
         tag("line", x1="50%", x2="50%", y1="0", y2="100%", class_="rule"),

@@ -39,7 +39,7 @@ SPENDERS: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardQuery:
-    """What a URL asks of the dashboard; without a measure, the one that changed most."""
+    """What a URL asks of the dashboard; without a measure, the measure that changed most."""
 
     chosen: Range
     figures: FigureFilter
@@ -75,7 +75,7 @@ async def show_dashboard(visit: Visit) -> Response:
             lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         )
     text = urlencode(query.parameters)
-    if not visit.partial or visit.site.followed.due(visit.person.person_id, f"dashboard {text}", visit.now):
+    if not visit.partial or visit.note_reading(f"dashboard {text}"):
         await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
     return visit.render(
         "dashboard.html",

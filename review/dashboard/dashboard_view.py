@@ -153,7 +153,7 @@ def build_view(
 
 
 def compare_figures(found: DashboardFigures) -> Compared:
-    """The figures with those of the range before, if it has any."""
+    """The figures beside the figures of the range before, if that range has any."""
     before = None if found.missing_before else summarise(found.before, found.answered_before)
     return Compared(
         now=summarise(found.counts, found.answered),

@@ -121,7 +121,7 @@ def _unusable(text: str) -> Refused:
 
 
 def _back(visit: Visit) -> Response:
-    """The dashboard as it was, counted again."""
+    """The dashboard that the form came from, counted again."""
     visit.site.reused_figures.forget()
     found: dict[str, str] = dict(parse_qsl(visit.field("query")[:2000]))
     return visit.redirect(

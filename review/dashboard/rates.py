@@ -86,7 +86,7 @@ class Rate:
     """One share of a range.
 
     Attributes:
-        basis: what it was counted from, in words.
+        basis: what the share was counted from, in words.
         goal_text: how often the goal was missed; empty without a goal or figures.
         missed: whether the whole range misses the goal.
         href: the decisions that are hits.

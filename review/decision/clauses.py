@@ -55,7 +55,7 @@ class ExplanationFacts:
 
     @property
     def assessment(self) -> SnapshotAssessment:
-        """How far the draft can be trusted; empty when none was assessed."""
+        """How far the draft can be trusted; empty without an assessment."""
         return self.snapshot.assessment or NOT_ASSESSED
 
 
@@ -97,7 +97,7 @@ def decided_by_clause(facts: ExplanationFacts, stage: str) -> str:
 
 
 def _stage(facts: ExplanationFacts, stage: str) -> SnapshotStage:
-    """The last record of a stage; an empty one when it did not run."""
+    """The last record of a stage; an empty record of a stage that did not run."""
     found = [each for each in facts.snapshot.stages if each.stage == stage]
     return found[-1] if found else SnapshotStage()
 
@@ -119,7 +119,7 @@ def category_clause(facts: ExplanationFacts, stage: str) -> str:
 
 
 def unread_outcome(assessment: SnapshotAssessment) -> ReadingOutcome | None:
-    """Why no judge read the draft; None where one did, or none was needed."""
+    """Why no judge read the draft; None where a judge read it, or no judge was needed."""
     named = (*assessment.failed_checks, assessment.category)
     return next((ReadingOutcome(each) for each in named if each in UNREAD), None)
 

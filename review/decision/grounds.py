@@ -17,7 +17,7 @@ from worker.assessment.text.words import STOP, content_units, sentence_spans
 from worker.snapshot import Snapshot, SnapshotPassage
 
 SMALLEST_SHARE: Final = 0.25
-"""Of a draft's sentence that a passage's sentence repeats, in words; less is no match to point at."""
+"""Least share of a sentence's words that a passage's sentence must repeat to be marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Ground:
     """One passage beside the draft.
 
     Attributes:
-        html: its text with the judge's quotes marked, or, without a reading, the sentences that the draft
+        html: the passage with the judge's quotes marked, or, without a reading, the sentences that the draft
             repeats; None when it is no longer stored.
         cited: the draft names its number, or, in a draft without citations, repeats it; or a judge quotes it.
         matched: a sentence is marked.

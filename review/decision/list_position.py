@@ -70,7 +70,7 @@ async def load_position(visit: Visit, connection: Connection, read: DecisionRead
 
 
 async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
-    """The decision after this one in the list that the person came from; None at its end or without one."""
+    """The next decision of the list that the person came from; None at the end of the list or without one."""
     query = list_filters(visit)
     if query is None:
         return None

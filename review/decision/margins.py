@@ -75,7 +75,7 @@ class Margin:
         return text % {"score": score, "threshold": threshold}
 
     def rounded(self) -> tuple[str, str]:
-        """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
+        """Score and threshold with enough decimals to show a difference; the threshold is empty for None."""
         if self.threshold is None:
             return localized(f"{self.score:.2f}"), ""
         return self._figures(self.threshold)[:2]
@@ -169,7 +169,7 @@ def _as_used(policy: Policy, assessment: SnapshotAssessment) -> Policy:
 
 
 def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:
-    """The comparison that sent a draft, or the one that stopped it; None when no comparison decided.
+    """The comparison that sent or stopped a draft; None when no comparison decided.
 
     A stopped draft is compared with the lowest threshold of its measure: between two it is rechecked.
     """

@@ -123,7 +123,8 @@ async def show_panels(visit: Visit) -> Response:
         wanted = [name for name in wanted_panels(subject) if name in names]
         loaded = await load_named_panels(connection, subject, wanted)
         detail = log_detail(loaded)
-        if _begin_reading(subject) or detail:  # soon after the page, its line stands for texts that were sent
+        # soon after the page, its line stands for texts that were sent
+        if visit.note_reading(f"decision {subject.row['id']}") or detail:
             await _log(connection, LoggedAction.READ, subject, detail)
     slots = [slot for name in wanted for slot in PANELS[name].slots]
     return visit.render("decision/panels.html", slots=slots, **_shared(subject) | loaded)
@@ -141,7 +142,7 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         texts = values["answering"].held.texts
         drafts = {"drafts": len(texts)} if texts else {}
-        _begin_reading(subject)  # the panels that follow need no line of their own
+        visit.note_reading(f"decision {subject.row['id']}")  # panels that follow need no line of their own
         await _log(connection, action, subject, drafts | log_detail(loaded))
     return {
         **EMPTY_PANELS,
@@ -234,19 +235,13 @@ async def _log(
     )
 
 
-def _begin_reading(subject: PanelSubject) -> bool:
-    """Note that the person reads the decision now; False shortly after the last noted reading."""
-    visit = subject.visit
-    return visit.site.followed.due(visit.person.person_id, f"decision {subject.row['id']}", visit.now)
-
-
 async def load_row(visit: Visit) -> DecisionRow:
     """The decision of the path; raises as ``show_decision`` refuses."""
     return (await load_decision(visit)).row
 
 
 async def load_decision(visit: Visit) -> DecisionRead:
-    """The same, with what the person may know of it."""
+    """The decision of the path, with what the person may know of it; raises as ``show_decision`` refuses."""
     async with visit.store.single() as connection:
         return await read_decision_of_path(visit, connection)
 

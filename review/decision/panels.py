@@ -95,7 +95,7 @@ async def _collaboration(connection: Connection, subject: PanelSubject) -> Panel
 
 
 async def _neighbours(connection: Connection, subject: PanelSubject) -> PanelValues:
-    """The decisions before and after it in the conversation, and the confidence of its newest replies."""
+    """The decisions around this one in the conversation, and the confidence of the newest replies."""
     row = subject.row
     found = await decision_context.load_conversation(connection, row)
     return {
@@ -116,7 +116,7 @@ def _line(subject: PanelSubject, row: DecisionRow) -> ConversationLine:
 
 
 async def _position(connection: Connection, subject: PanelSubject) -> PanelValues:
-    """The decisions next to it in the list that the person came from."""
+    """The decisions next to this one in the list that the person came from."""
     async with connection.transaction():  # searches need savepoints
         return {"position": await load_position(subject.visit, connection, subject.read)}
 

@@ -1,4 +1,4 @@
-"""Prompt and completion of a decision, as far as they are kept, for people who may read the access log."""
+"""What is kept of prompt and completion of a decision, for people who may read the access log."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class ShownReading:
     """What a judge read.
 
     Attributes:
-        left_out: what it misses in the draft; empty where texts are not shown.
+        left_out: what the judge misses in the draft; empty where texts are not shown.
         with_texts: the draft is shown.
     """
 
@@ -158,7 +158,7 @@ def _anchor(number: int, place: int, quote: Quote, known: Mapping[int, ShownPass
 def quoted_grounds(
     assessment: SnapshotAssessment, passages: Sequence[ShownPassage], *, draft: str, verbatim: bool
 ) -> ReplyGrounds:
-    """The passages with the judge's quotes marked; those that it quotes or the draft cites come first."""
+    """The passages with the judge's quotes marked; passages that are quoted or cited come first."""
     named = cited_numbers(draft)
     found = [_ground(assessment, passage, cited=passage.number in named) for passage in passages]
     return ReplyGrounds(

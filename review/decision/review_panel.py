@@ -205,7 +205,7 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
 
 
 def query_id(visit: Visit, name: str) -> UUID | None:
-    """A UUID of the query; None when there is none."""
+    """A UUID in the query; None without it."""
     try:
         return UUID(visit.request.query_params.get(name, ""))
     except ValueError:

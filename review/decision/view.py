@@ -163,7 +163,7 @@ def without_reviews(record: DecisionRecord) -> DecisionRecord:
 
 
 def build_view(record: DecisionRecord) -> DecisionView:
-    """The view of a record, without texts where they are covered."""
+    """The view of a record, without covered texts."""
     row, snapshot = record.row, record.snapshot
     cover = () if record.revealed else cover_reason(record.covered_categories, row, snapshot)
     worked_ms = sum(stage.duration_ms for stage in snapshot.stages)

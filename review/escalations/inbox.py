@@ -87,7 +87,7 @@ async def show_case(visit: Visit) -> Response:
 
 
 async def answer_case(visit: Visit) -> Response:
-    """Send a person's answer, then open the message that has waited longest of those after it."""
+    """Send a person's answer, then open the next message of the inbox."""
     return await submit_at(visit, CASE)
 
 

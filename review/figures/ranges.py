@@ -37,7 +37,7 @@ class BadRange(Exception):
 
 
 def not_of_list(field: str, known: Iterable[str], got: str) -> str:
-    """The problem of a field that has none of the known values."""
+    """The problem of a field with an unknown value."""
     problem = _("%(field)s: expected one of %(known)s, got %(got)s")
     return problem % {"field": field, "known": ", ".join(known), "got": repr(got[:40])}
 
@@ -80,7 +80,7 @@ class Range:
 
 
 def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = DEFAULT) -> Range:
-    """The range in a URL's ``range``, ``since`` and ``until``; without them the one named ``default``.
+    """The range in a URL's ``range``, ``since`` and ``until``; without these the range ``default``.
 
     Raises:
         BadRange: one of them is not usable.
@@ -94,7 +94,7 @@ def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = 
 
 
 def chosen_range(parameters: Mapping[str, str], now: datetime, *, default: str) -> tuple[Range, str]:
-    """The range of a URL, with a problem where it is not usable: then the one named ``default``."""
+    """The range of a URL, or the range ``default`` with the problem of an unusable one."""
     values = {name: value.strip() for name, value in parameters.items() if value.strip()}
     try:
         return parse_range(values, now, default=default), ""

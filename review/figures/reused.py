@@ -22,7 +22,7 @@ MOST: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted(Generic[Value]):
-    """Figures, and when they were counted."""
+    """Figures with the time of their counting."""
 
     value: Value
     at: datetime

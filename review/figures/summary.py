@@ -61,7 +61,7 @@ class FigureSummary:
 
     @property
     def tokens(self) -> int:
-        """Of prompts and completions."""
+        """Tokens of prompts and completions."""
         return self.prompt_tokens + self.completion_tokens
 
     @property

@@ -1,4 +1,4 @@
-"""Refuses paid attempts beyond the limit; an allowed one is logged before it is made."""
+"""Refuses paid attempts beyond the limit; an allowed attempt is logged before its start."""
 
 from __future__ import annotations
 

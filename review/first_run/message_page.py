@@ -44,11 +44,11 @@ class WatchedMessage:
     """A published test message.
 
     Attributes:
-        row: its decision; None while there is none.
+        row: the decision on the message; None before it.
         place: where its entry is.
         waits_s: seconds since it was published.
-        stages: of its decision.
-        cover: why its texts are covered; empty: they are not.
+        stages: the stages of the decision.
+        cover: why the texts are covered; empty for shown texts.
     """
 
     event_id: str

@@ -29,7 +29,7 @@ from review.languages import gettext as _
 
 ALL: Final = len(samples.MESSAGES)
 NO_WORKER_AFTER: Final = timedelta(seconds=10)
-"""Without one decision by then, probably no worker runs."""
+"""Time after which, without a decision, probably no worker runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

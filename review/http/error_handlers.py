@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from review.http.reading import answer_in_language
+from review.http.answer_language import answer_in_language
 from review.http.visit import Refused, Site, Visit
 from review.languages import mark
 

@@ -23,7 +23,7 @@ def icon_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def icon(name: str) -> Markup:
-    """An icon beside a text; alone in a button, it needs a hidden text or an ``aria-label`` there.
+    """An icon beside a text; a button with only an icon needs a hidden text or an ``aria-label``.
 
     Raises:
         KeyError: the sprite has no such icon.

@@ -9,17 +9,17 @@ from uuid import UUID
 
 LOG_INTERVAL: Final = timedelta(minutes=1)
 MAX_LISTS: Final = 10_000
-"""Readings remembered; beyond this number all are dropped, and each is logged once more."""
+"""Most readings in memory; beyond this number all are dropped, and each is logged once more."""
 
 
 @dataclass(slots=True, kw_only=True)
-class FollowLog:
+class LoggedReadings:
     """When each person's reading was last logged, by the query of a list or the name of a page."""
 
     logged_at: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
 
-    def due(self, person_id: UUID, query: str, now: datetime) -> bool:
-        """Whether a reading must be logged; if so, it is stored as logged."""
+    def note(self, person_id: UUID, query: str, now: datetime) -> bool:
+        """Note a reading; False within ``LOG_INTERVAL`` of the person's last one, which was logged."""
         last = self.logged_at.get((person_id, query))
         if last is not None and now - last < LOG_INTERVAL:
             return False

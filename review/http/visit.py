@@ -30,7 +30,7 @@ from review.access import Right, accounts_with, may, may_somewhere, missing_righ
 from review.figures.reused import ReusedFigures
 from review.figures.rounds import Rounds
 from review.http.field_problems import FieldProblem
-from review.http.log_intervals import FollowLog, ReportCounter
+from review.http.log_intervals import LoggedReadings, ReportCounter
 from review.http.named_routes import page_path
 from review.http.templating import Templates
 from review.http.undeclared_proxy import UndeclaredProxy
@@ -98,7 +98,7 @@ class Site:
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
     uploads: PlacesByKey = field(default_factory=lambda: PlacesByKey(1, most_waiting=4))
     """Uploads by account, one at a time, so that no account takes all readers."""
-    followed: FollowLog = field(default_factory=FollowLog)
+    logged_readings: LoggedReadings = field(default_factory=LoggedReadings)
     csp_reports: ReportCounter = field(default_factory=ReportCounter)
     requests: PlacesByKey = field(default_factory=lambda: PlacesByKey(AT_ONCE, most_waiting=WAITING))
     rounds: Rounds = field(default_factory=Rounds)
@@ -171,7 +171,7 @@ class Visit:
         return str(self.form.get(name, ""))
 
     def path_id(self, name: str, unless: Refused) -> UUID:
-        """A UUID of the path; raises ``unless`` when the value is none."""
+        """A UUID of the path; raises ``unless`` for another value."""
         with suppress(ValueError):
             return UUID(self.request.path_params[name])
         raise unless
@@ -225,6 +225,10 @@ class Visit:
         url = self.url(name, **parameters)
         return RedirectResponse(f"{url}?{query}" if query else url, status_code=303)
 
+    def note_reading(self, name: str) -> bool:
+        """Note that the person reads a list or page; False for a refresh, which needs no line of the log."""
+        return self.site.logged_readings.note(self.person.person_id, name, self.now)
+
     async def log(
         self,
         action: LoggedAction,
@@ -251,7 +255,7 @@ class Visit:
         detail: Mapping[str, Any] | None = None,
         person: Person | None = None,
     ) -> LogEntry:
-        """A line of the access log, by the signed-in person unless another one is named."""
+        """A line of the access log, by the signed-in person or the named person."""
         person = person or self.someone
         return LogEntry(
             action=action,

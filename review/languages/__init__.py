@@ -19,7 +19,7 @@ catalogue: Final[ContextVar[NullTranslations]] = ContextVar("catalogue", default
 
 
 def mark(message: str) -> str:
-    """The text itself; extraction finds it here, ``gettext`` translates it where it is shown."""
+    """The text itself, marked for extraction; ``gettext`` translates it where it is shown."""
     return message
 
 

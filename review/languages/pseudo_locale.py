@@ -23,7 +23,7 @@ class PseudoTranslations(NullTranslations):
     """Translates any English text."""
 
     def gettext(self, message: str) -> str:
-        """The text in the pseudo-locale; unchanged when it is in it already."""
+        """The text in the pseudo-locale; a text of the pseudo-locale is returned unchanged."""
         return pseudo_text(message)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:

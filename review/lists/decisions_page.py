@@ -65,7 +65,7 @@ async def list_decisions(visit: Visit) -> Response:
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
     values = await _load_values(visit, query, parameters.get("cursor") or None, live=live)
-    due = visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now)
+    due = visit.note_reading(query.encoded())
     if due or not live:
         await _log(visit, query, rows=len(values["page"].rows), live=live)
     may_tick = visit.may(Right.LEAD) and not live
@@ -81,7 +81,7 @@ async def show_count(visit: Visit) -> Response:
     count = await visit.store.read_lists(
         lambda connection: decision_list.count_decisions(connection, filters)
     )
-    if visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now):
+    if visit.note_reading(query.encoded()):
         await _log(visit, query, rows=0, live=False)
     return visit.render("_count.html", count=count)
 

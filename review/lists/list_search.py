@@ -78,7 +78,7 @@ async def _values(visit: Visit, typed: str) -> dict[str, Sequence[str]]:
             connection, Filters(accounts=visit.accounts()), None, limit=RECENT, patience=BRIEF
         )
     )
-    if visit.site.followed.due(visit.person.person_id, visit.request.url.path, visit.now):
+    if visit.note_reading(visit.request.url.path):
         await visit.log(LoggedAction.LIST, detail={"suggestions": True, "rows": len(recent.rows)})
     return {
         "account": [each.user_id for each in accounts],

@@ -41,7 +41,7 @@ async def load_visible_views(visit: Visit, connection: Connection) -> tuple[Save
 
 
 def visible_views(visit: Visit, found: Sequence[SavedView]) -> tuple[SavedView, ...]:
-    """Those of these views that are the person's own, or on accounts the person may see."""
+    """The views that are the person's own, or on accounts that the person may see."""
     accounts = {view.view_id: parse_qs(view.query).get("account", ()) for view in found}
     return tuple(
         view

@@ -83,7 +83,7 @@ async def preview_bulk_review(visit: Visit) -> Response:
 
 
 async def start_bulk_review(visit: Visit) -> Response:
-    """Start the job, if the count is still the one that was shown."""
+    """Start the job, if the count has not changed since the page was shown."""
     selection, fields = _form_selection(visit), parse_review_form(visit)
     at = asked_at(visit.field("asked_at"), visit.now, max_age_s=COUNT_MAX_AGE_S)
     if at is None:

@@ -1,4 +1,4 @@
-"""Routes of the JSON API that change something, and of what they need to read for it."""
+"""Routes of the JSON API that change something, and the reads that these changes need."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class EventPlace(StrEnum):
     RUNNING = "running"
     STALLED = "stalled"
     LEFT = "left"
-    """It is no longer in the stream: it was decided, or became a dead letter."""
+    """No longer in the stream: decided, or a dead letter."""
     UNKNOWN = "unknown"
     """Redis does not answer."""
 

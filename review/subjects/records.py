@@ -35,8 +35,8 @@ class History:
 
     Attributes:
         marks: replies and answers.
-        reviews: those that stand, but for decisions whose reviews the person must not see yet.
-        covers: why the texts of a decision are covered; empty: they are not.
+        reviews: standing reviews, without decisions whose reviews the person must not see yet.
+        covers: why the texts of a decision are covered; empty for shown texts.
     """
 
     page: DecisionPage

@@ -41,7 +41,7 @@ UNIT_NAMES: Final[Mapping[TimeUnit, Callable[[int], str]]] = {
 
 
 def unit_name(unit: TimeUnit, number: str) -> str:
-    """The unit as it stands after a typed number: ``day`` after 1, ``days`` after others and after none."""
+    """The unit after a typed number: ``day`` after 1, ``days`` after other numbers and without a number."""
     return UNIT_NAMES[unit](1 if number.strip() == "1" else 2)
 
 

@@ -28,7 +28,7 @@ def typed_number(text: str) -> float:
 
 
 def share_text(share: object) -> str:
-    """A share, 0..1, in percent; empty for none."""
+    """A share, 0..1, in percent; empty for None."""
     return f"{share * 100:.10g}" if isinstance(share, int | float) else ""
 
 

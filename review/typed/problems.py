@@ -56,7 +56,7 @@ PATTERNS: Final[Mapping[re.Pattern[str], str]] = {
         "Choose one of %(what)s, not %(got)s."
     ),
 }
-"""Other expectations, the narrowest first; a text of no pattern stays as it is."""
+"""Other expectations, the narrowest first; a text without a pattern stays unchanged."""
 FORM: Final = re.compile(r"expected (?:to match|a) pattern '(.+)'")
 UNKNOWN: Final = re.compile(r"there is no such (?:field|setting)(?:, got .*)?", re.DOTALL)
 PLACE: Final = re.compile(r"([\w.]+): (expected .+)", re.DOTALL)

@@ -29,5 +29,5 @@ WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
 
 
 def choice_label(choice: str, field: str) -> str:
-    """A choice of a filter in words; a value that is none unchanged."""
+    """A choice of a filter in words; an unknown value unchanged."""
     return WORDINGS[field](choice.lower()) if field in WORDINGS else choice

@@ -64,7 +64,7 @@ COUNTED: Final[Mapping[str, str]] = {
 
 
 def stage_name(stage: str) -> str:
-    """A stage in words; that of another release as stored."""
+    """A stage in words; an unknown stage of another release as stored."""
     return gettext(STAGES[stage]) if stage in STAGES else stage.replace("_", " ")
 
 

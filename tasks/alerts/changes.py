@@ -31,7 +31,7 @@ class AlertChange:
 
     Attributes:
         found: one sentence a finding; empty for an alert that ends.
-        since: when its condition was found first.
+        since: when the alert's condition was found first.
     """
 
     alert: Alert

@@ -59,7 +59,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Answers a redirect with its error: the alert would go to an address that no setting names."""
 
     def redirect_request(self, *_arguments: Any) -> None:
-        """None: the redirect is an error."""
+        """Follow no redirect: it is an error."""
 
 
 def _post(url: str, body: bytes) -> None:

@@ -59,7 +59,7 @@ class Decider:
         Raises:
             StorageUnavailable: nothing was decided; safe to repeat.
         """
-        case = book.case(
+        case = book.settings.case(
             edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
         )
         await self.storage.opened()

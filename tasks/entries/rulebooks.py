@@ -13,14 +13,13 @@ from uuid import UUID
 import structlog
 
 from worker.account_settings import AccountRejected, changed
-from worker.assessment import Delivery, Policy, usable_policy
 from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.cancellation import cancel_all
 from worker.errors import RuleRejected, StorageUnavailable
-from worker.model import Account, BudgetReached, ConversationState, Event, Json, Owner
+from worker.model import Account, ConversationState, Event, Json, Owner
 from worker.rules import CompiledRules, compile_account_rules, rule_settings
 from worker.running_rollouts import RunningRollout
-from worker.steps.run import EventCase
+from worker.steps.run import PinnedSettings, pinned_settings
 
 log = structlog.get_logger(__name__)
 
@@ -43,13 +42,10 @@ class Rulebook:
         candidate_id: whose changes the account has; None: it is in force.
         rollout: the account's running rollout.
         trial: the rulebook of the rollout's candidate; None when there is none, or it cannot be used.
-        rules_pending: the account is switched off, and ``rules`` are those of an earlier version.
+        rules_pending: the account is switched off, and the compiled rules are of an earlier version.
     """
 
-    account: Account
-    rules: CompiledRules
-    policy: Policy
-    delivery: Delivery
+    settings: PinnedSettings
     candidate_id: UUID | None = None
     rollout: RunningRollout | None = None
     trial: Rulebook | None = None
@@ -64,17 +60,10 @@ class Rulebook:
             return self
         return self.trial if self.rollout.takes(event.conversation_id) else self
 
-    def case(self, event: Event, conversation: ConversationState, budget: BudgetReached | None) -> EventCase:
-        """The event with the versions that decide it."""
-        return EventCase(
-            event=event,
-            account=self.account,
-            rules=self.rules,
-            policy=self.policy,
-            delivery=self.delivery,
-            conversation=conversation,
-            budget=budget,
-        )
+    @property
+    def account(self) -> Account:
+        """The version of the account."""
+        return self.settings.account
 
 
 class CompiledStore(Protocol):
@@ -213,9 +202,9 @@ class Rulebooks:
         """The newest version; a switch-off is in use before its changed rules are compiled."""
         account = await self._load(book.account.user_id)
         if not book.rules_pending and rule_settings(account) == rule_settings(book.account):
-            return self._book(account, book.rules.at_version(account.version))
+            return self._book(account, book.settings.rules.at_version(account.version))
         if not account.ai_control_enabled:
-            switched_off = self._book(account, book.rules.at_version(account.version))
+            switched_off = self._book(account, book.settings.rules.at_version(account.version))
             self._swap(replace(switched_off, rules_pending=True))
         return self._book(account, await self._rules(account))
 
@@ -262,10 +251,10 @@ class Rulebooks:
         user_id = account.user_id
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        policy, delivery, problems = usable_policy(account.assessment_policy, self._policy_defaults)
-        if problems:
-            log.warning("policy_unusable", user_id=user_id, version=account.version, problems=len(problems))
-        return Rulebook(account=account, rules=rules, policy=policy, delivery=delivery)
+        settings = pinned_settings(account, self._policy_defaults, rules)
+        if problems := len(settings.policy_problems):
+            log.warning("policy_unusable", user_id=user_id, version=account.version, problems=problems)
+        return Rulebook(settings=settings)
 
     async def _rules(self, account: Account) -> CompiledRules:
         """The compiled set; a large one comes from the shared store, or is compiled and stored there."""

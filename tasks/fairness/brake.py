@@ -21,7 +21,7 @@ REMEMBERED_S: Final = 60.0
 
 
 def busy_s() -> float:
-    """Seconds that the calling thread ran or waited for a processor; without the wait where it is unknown."""
+    """Seconds that the calling thread ran or waited for a processor; only ran, where the wait is unknown."""
     try:
         ran_ns, waited_ns, _ = SCHEDSTAT.read_text().split()
     except (OSError, ValueError):

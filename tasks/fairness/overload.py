@@ -24,7 +24,7 @@ from worker.steps.run import EventCase
 log = structlog.get_logger(__name__)
 
 LOOK_S: Final = 0.5
-"""How long the figures of Redis are used; between two looks a worker counts what it leaves out itself."""
+"""How long the figures of Redis are used; meanwhile a worker counts the messages that it leaves out."""
 SAMPLES: Final = 100
 LEAST_SAMPLES: Final = 5
 MOST_ACCOUNTS: Final = 10_000
@@ -79,7 +79,7 @@ class Overload:
         self._accounts: Recent[str, _Watched] = Recent(MOST_ACCOUNTS)
 
     async def turn(self, case: EventCase) -> Turn:
-        """The event, with its ending when it is left out."""
+        """The case, with its ending when the event is left out."""
         began_s, watched = self._clock.monotonic(), self._watched(case.account.user_id)
         if case.account.shedding is not Shedding.OLDEST_FIRST and len(watched.decisions_s) >= LEAST_SAMPLES:
             await self._refresh(case.account.user_id, watched, began_s)

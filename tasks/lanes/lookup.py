@@ -30,7 +30,7 @@ class EntryState(StrEnum):
         UNREAD: no worker has read it.
         WAITING: earlier entries of its conversation come first, or its lane waits for a worker.
         RUNNING: a worker decides it: calls, retries, or a hold until moderation answers.
-        STALLED: its worker has no heartbeat; another worker takes the lane over.
+        STALLED: the lane's worker has no heartbeat; another worker takes the lane over.
     """
 
     UNREAD = "unread"

@@ -70,7 +70,7 @@ class LimitedModel:
     waits: LimitWaits
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
-        """As the model.
+        """Call the model once the account's limits allow it.
 
         Raises:
             ModelUnavailable: as the model; of kind ``LIMITED`` when the event became too late.

@@ -54,7 +54,7 @@ class FleetLimits:
         self.accounts = AccountLimits(self._rates, self.slots, clock)
 
     def of(self, kind: UpstreamKind, upstream: Upstream) -> UpstreamLimits:
-        """The limits of an upstream; those of one account are shared, and the lowest declared one counts."""
+        """The limits of an upstream; upstreams of one account share the lowest declared limits."""
         account, declared = upstream.account, self._settings.limits.get(kind)
         found = self._upstreams.get(account)
         if found is None:

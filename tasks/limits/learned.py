@@ -40,7 +40,7 @@ def quotas(headers: Mapping[str, str]) -> tuple[Quota, ...]:
 
 
 def pause_s(headers: Mapping[str, str], status: int) -> float:
-    """Seconds in which no call can succeed; 0 for none.
+    """Seconds in which no call can succeed; 0 without a pause.
 
     A refusal with ``Retry-After`` says it itself; an answer that used up a quota says when it is whole again.
     """

@@ -12,7 +12,7 @@ MINUTE_S: Final = 60.0
 
 
 class MinuteCount:
-    """What was counted in the last minute: this minute, and the part of the one before that is not over."""
+    """What was counted in the last 60 seconds: this minute, and the remaining part of the minute before."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s

@@ -25,7 +25,7 @@ from worker.settings.calls import Resource
 log = structlog.get_logger(__name__)
 
 BURST_S: Final = 10.0
-"""A rate lets what it allows in so long pass at once; so a minute has at most 7/6 of the limit."""
+"""Burst: what a rate allows in this time may pass at once, so a minute has at most 7/6 of the limit."""
 AHEAD_S: Final = 0.3
 """A process takes what the whole fleet may use in so long."""
 KEPT_S: Final = 5.0
@@ -41,7 +41,7 @@ def rate_of(per_minute: float, *, least_burst: int = 1) -> RateLimit:
 
 
 class FleetRates:
-    """The rates in Redis, and those of this process for the time without Redis.
+    """The rates in Redis, and the rates of this process for the time without Redis.
 
     Args:
         prefix: of the keys, with the hash tag of the stream.
@@ -120,7 +120,7 @@ class SharedRate:
         self._turn = asyncio.Lock()
 
     async def acquire(self, amount: int) -> None:
-        """Return when ``amount`` is taken; waits as long as it takes."""
+        """Wait without limit until ``amount`` is taken."""
         if not self._turn.locked() and self._take_held(amount):
             return
         self.waiting += 1

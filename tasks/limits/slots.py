@@ -111,7 +111,7 @@ class Slots:
         left_s: float,
         waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]] = _in_place,
     ) -> AsyncIterator[Slot]:
-        """One of the account's slots; none after ``left_s`` seconds, when the event is too late anyway.
+        """A slot of the account; without one after ``left_s`` seconds, when the event is too late anyway.
 
         ``waits`` awaits it; it may end the wait with an error.
         """
@@ -149,7 +149,7 @@ class Slots:
             log.debug("slots_not_renewed", error=type(error).__name__)
 
     async def acquire(self, slot: Slot) -> None:
-        """Return when the event has its slot; waits as long as it takes."""
+        """Wait without limit until the event has its slot."""
         account = slot.account
         async with account.turn:
             self._asked.add(slot.member)

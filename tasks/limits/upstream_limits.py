@@ -60,7 +60,7 @@ class UpstreamLimits:
 
     @property
     def pause_left_s(self) -> float:
-        """Seconds until the server takes calls again; 0 when it does."""
+        """Seconds until the server takes calls again; 0 while it takes calls."""
         return max(0.0, self._paused_until_s - time.monotonic())
 
     async def wait(self, tokens: int) -> None:
@@ -92,7 +92,7 @@ class UpstreamLimits:
         self._paused_until_s = max(self._paused_until_s, time.monotonic() + seconds)
 
     def spent(self, estimated: int, tokens: int) -> None:
-        """Correct the estimate of a call by what it used."""
+        """Correct the estimate of a call by its true use."""
         self.used[Resource.TOKENS].add(tokens)
         self.rates.spent(estimated, tokens)
 

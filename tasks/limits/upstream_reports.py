@@ -51,7 +51,7 @@ class WorkerReport:
     """All upstreams of one worker, and what is left of their limits.
 
     Attributes:
-        ahead_s: its machine's clock minus that of Postgres; negative when it is behind.
+        ahead_s: the clock of the worker's machine minus the clock of Postgres, seconds.
     """
 
     worker: str
@@ -137,7 +137,7 @@ class UpstreamReporter:
 
 
 async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
-    """The reports of all workers that run; those of workers that stopped are removed.
+    """The reports of all running workers; reports of stopped workers are removed.
 
     Raises:
         RedisError: Redis did not answer.

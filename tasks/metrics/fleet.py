@@ -26,7 +26,7 @@ COUNTED_S: Final = 300.0
 
 
 class FleetCollector(Collector):
-    """Reads the fleet's figures when it is scraped.
+    """Reads the fleet's figures at each scrape.
 
     Args:
         load: the state of the fleet; with the conservation check when its argument is True.

@@ -63,7 +63,7 @@ class WorkerMetrics:
 
     Args:
         process: the registry that is served.
-        accounts: most accounts that have a label of their own; 0: none has.
+        accounts: most accounts with a label of their own; 0: no account has a label.
     """
 
     def __init__(self, process: ProcessMetrics, *, accounts: int) -> None:

@@ -27,7 +27,7 @@ PASSING: Final = (
 )
 """Errors after which the event is published again."""
 PAUSES_S: Final = (0.5, 1.0, 2.0)
-"""Before each further try in one run of the task; after the last one the broker has the task again."""
+"""Before each further try in one run of the task; after the last try the broker has the task again."""
 
 
 @shared_task(name="hushgate.publish", bind=True, ignore_result=False)

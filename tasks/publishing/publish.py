@@ -187,7 +187,7 @@ def _append_to(
 
 
 def _appended(redis: Redis, stream: str, payloads: Sequence[bytes], replication: Replication) -> list[Any]:
-    """Append all payloads or none; the answers.
+    """Append all payloads or no payload; the answers.
 
     A transaction of redis-py does not look for a new primary, so a cluster gets a script.
     """
@@ -251,7 +251,7 @@ def written(event: object, other: Callable[[object], object] | None = None) -> b
         other: a value that JSON can hold in place of one that it cannot.
 
     Raises:
-        TypeError: it has a value that JSON cannot hold.
+        TypeError: the event has a value that JSON cannot hold.
     """
     try:
         return orjson.dumps(event, default=other)
@@ -268,7 +268,7 @@ def _refused(value: object) -> object:
 
 
 def _whole(payload: bytes) -> bytes:
-    """The payload as Redis can parse it; one that is not UTF-8 as it is, for the parser to refuse."""
+    """The payload as Redis can parse it; a payload that is not UTF-8 unchanged, for the parser to refuse."""
     try:
         return whole_characters(payload)
     except UnicodeDecodeError:

@@ -47,7 +47,7 @@ class Replication:
 
     @classmethod
     def of(cls, settings: StreamSettings) -> Replication:
-        """As HUSHGATE_PUBLISH_REPLICAS says."""
+        """The replication that HUSHGATE_PUBLISH_REPLICAS wants."""
         return cls(replicas=settings.publish_replicas, wait_s=WAIT_S)
 
 
@@ -56,7 +56,7 @@ class TooFewReplicas(Exception):
 
 
 def append_replicated(redis: Redis, stream: str, payloads: Sequence[bytes], wanted: Replication) -> list[Any]:
-    """Append all payloads or none, and wait for replicas; the answers.
+    """Append all payloads or no payload, and wait for replicas; the answers.
 
     While replicas are known to be silent nothing is appended, so that repeated attempts do not fill the
     stream with copies.

@@ -38,7 +38,7 @@ class Emptied:
     """Redis came back empty.
 
     Attributes:
-        at: when it had its first key again.
+        at: when Redis had its first key again.
         unmarked: entries of the time before, all sent, none with a mark.
         newest: when the last of them was sent.
     """

@@ -80,7 +80,7 @@ async def lost_retries(context: RepairContext) -> list[FoundBreach]:
 
 
 async def _lost_retries(context: RepairContext, *, letter: str | None) -> list[FoundBreach]:
-    """Of all dead letters, or of this one."""
+    """The lost retries of all dead letters, or of one."""
     layout = await load_layout(context.redis, context.settings.stream)
     retries = await finding.unfinished_retries(context.pool, context.window, letter=letter)
     found = []
@@ -160,7 +160,7 @@ async def _is_sent(context: RepairContext, decision_id: str) -> bool:
 
 
 async def _marks(context: RepairContext, decisions: Sequence[str]) -> list[tuple[str, bool]]:
-    """Of each decision whether its reply was put on the stream."""
+    """Decisions, each with whether its reply was put on the stream."""
     start = marks_of(context.settings.reply_stream)
     found = await marks.existing(context.redis, [start + decision_id for decision_id in decisions])
     return list(zip(decisions, found, strict=True))

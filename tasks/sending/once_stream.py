@@ -114,7 +114,7 @@ class OnceStream:
     """A stream that we write and others read.
 
     Args:
-        name: its key in Redis.
+        name: the key of the stream in Redis.
         signing_key: signs each entry: others with access to Redis can write to the stream too.
     """
 
@@ -201,7 +201,7 @@ class Lease:
         return frozenset(mark for mark, present in zip(marks, found, strict=True) if present)
 
     async def end(self) -> None:
-        """Release the lease; when Redis does not answer, it expires."""
+        """Release the lease; the lease expires when Redis does not answer."""
         if self._has_ended:
             return
         with suppress(RedisError, OSError):

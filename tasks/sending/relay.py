@@ -55,7 +55,7 @@ class RelayedRows(Generic[Row]):
         look_s: pause between two looks of a relay, and after such an error.
         webhook: the type of the event that webhooks get for each row that was sent; None: no event.
         is_subscribed: whether an endpoint may want the event of a row.
-        withdrawn: as of ``WebhookEvent``, for a row.
+        withdrawn: ``WebhookEvent.withdrawn`` of a row.
     """
 
     waiting: Callable[[Pool, int, datetime, Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]]

@@ -34,7 +34,7 @@ async def mark_sent(
     decisions: Sequence[UUID],
     recorded: Callable[[Connection, UUID], Awaitable[None]],
 ) -> frozenset[UUID]:
-    """Record the replies of these decisions that are on the stream as delivered, and send none.
+    """Record the replies of these decisions that are on the stream as delivered, without sending a reply.
 
     Returns the decisions whose replies were recorded: none while another relay acts. ``recorded`` is called
     with each of them in the same transaction.

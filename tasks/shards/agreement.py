@@ -102,7 +102,7 @@ def double(redis: Redis, stream: str) -> tuple[ShardLayout, int]:
 
 
 def _require_replica(redis: Redis, shard: Shard) -> None:
-    """Seal an empty shard once more, and return when one of its replicas, if it has any, has the seal."""
+    """Seal an empty shard once more, and return when a replica, if the shard has any, has the seal."""
     asked: Any = redis
     node = {"target_nodes": asked.get_node_from_key(shard.name)} if is_cluster_client(redis) else {}
     LuaScript(redis, SEAL).run(keys=[shard.name, shard.sealed], args=[NOTICE])

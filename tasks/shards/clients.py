@@ -58,7 +58,7 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
 
 
 def is_cluster_client(redis: object) -> bool:
-    """Whether a client is that of a cluster, as ``connect`` and ``connect_sync`` give it."""
+    """Whether ``connect`` or ``connect_sync`` made the client for a cluster."""
     return isinstance(redis, RedisCluster | SyncRedisCluster)
 
 

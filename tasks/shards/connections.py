@@ -1,4 +1,4 @@
-"""Connections to Redis that report it as lost when they were closed before a command or its answer.
+"""Connections to Redis that raise a connection error when closed before a command or its answer.
 
 A server or proxy that accepts a connection and resets it at once leaves a closed transport: uvloop raises
 RuntimeError on it. A cluster's client closes connections that other tasks use, when a node is lost: these get
@@ -43,7 +43,7 @@ class _Reporting(AbstractConnection):
 
 
 def _lost(error: AttributeError, awaited: str) -> Exception:
-    """Of a stream that is None, as another task has closed the connection; any other error is a bug."""
+    """The error for a stream that is None because another task closed the connection; others are bugs."""
     return error if error.obj is not None else ConnectionLost(f"connection closed before the {awaited}")
 
 

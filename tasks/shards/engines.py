@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 LOOK_S: Final = 1.0
 """Pause between two looks at the layout, each one GET."""
 FIRST_LOOK_S: Final = 0.25
-"""The same until Redis has answered once."""
+"""Pause between two looks until Redis has answered once."""
 
 
 class ShardEngines:
@@ -30,7 +30,7 @@ class ShardEngines:
     After a doubling the engines of the new shards start; the earlier shards are empty, and their engines end.
 
     Args:
-        lanes: of this worker.
+        lanes: the lanes of this worker, over all shards.
         places: the worker's in-flight limit.
         open_engine: an engine over the lanes of a shard.
         shards: HUSHGATE_SHARDS.

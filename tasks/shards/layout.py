@@ -50,7 +50,7 @@ class Shard:
 
     @property
     def sealed(self) -> str:
-        """The key of its stream after the shards were doubled: empty, it keeps the count of entries."""
+        """The key of the shard's stream after a doubling: an empty stream that keeps the count of entries."""
         return f"{self.prefix}sealed"
 
     @property
@@ -122,7 +122,7 @@ def _shards(stream: str, of: int) -> tuple[Shard, ...]:
 
 
 def conversation_of(payload: bytes) -> tuple[str, str] | None:
-    """Account and conversation of a payload as READ sees them; None for one that gets a lane of its own."""
+    """Account and conversation of a payload as READ sees them; None for a payload with a lane of its own."""
     try:
         body: Any = json.loads(whole_characters(payload))
     except (ValueError, RecursionError):

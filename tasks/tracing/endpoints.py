@@ -31,7 +31,7 @@ class CallEndpoint:
 
 
 def call_endpoints(settings: Settings) -> Mapping[CallPurpose, CallEndpoint]:
-    """By purpose; a purpose with several servers is missing."""
+    """The endpoint of each purpose; a purpose with several servers is missing."""
     servers, others = settings.servers, settings.further_models
     judge = servers.judge or servers.model
     found = {

@@ -38,7 +38,7 @@ REQUEST_S: Final = 5.0
 CLOSE_S: Final = 4.0
 """Shorter than what a worker has left after its drain."""
 PARENT_STAGES: Final = {Stage.JUDGE: Stage.ASSESSMENT}
-"""The stage that has the record; the judge has none of its own."""
+"""The stage that has the record; the judge has no record of its own."""
 
 Made = tuple[Stage, float, float, SpanContext]
 """A stage with begin and end by the monotonic clock, and its span."""

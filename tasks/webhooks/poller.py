@@ -119,7 +119,7 @@ class WebhookPoller:
         return len(claimed.deliveries) + claimed.cancelled
 
     async def _pause(self, seconds: float) -> None:
-        """Until an attempt ended, which may make another one due, or the pause is over."""
+        """Wait until the pause is over, or an attempt has ended, which may make another attempt due."""
         if running := self._attempts.running:
             await asyncio.wait(running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.sleep(GATHER_S)
@@ -148,7 +148,7 @@ class WebhookPoller:
         _log(claimed, result, ending)
 
     async def _attempt(self, claimed: ClaimedDelivery, begin_by: float) -> AttemptResult | None:
-        """The result of one attempt; None when it did not begin in time."""
+        """The result of one attempt; None for an attempt that did not begin in time."""
         body = request_body(claimed, self._pages)
         secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
         identifier = message_id(claimed.user_id, claimed.type, claimed.key)
@@ -159,7 +159,7 @@ class WebhookPoller:
         return await self._sender.send(claimed.url, body, headers)
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
-        """A claim that is too old: the next look finds out anew whether it may be sent."""
+        """Give a claim back that is too old: the next look decides again whether the delivery may be sent."""
         log.warning("webhook_claim_too_old", delivery=claimed.row_id)
         try:
             await endings.return_claim(self._pool, claimed, self._now())

@@ -19,7 +19,6 @@ from db.pool import Pool, create_pool
 from tests.support.fakes import FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
 from tests.support.samples import account, event, passage, scores
 from tests.unit.test_replay import ANSWER, OTHER, made, some_case
-from trials.pure.replay.deciding import compiled_version
 from trials.pure.replay.difference import DifferenceKind, outcome_of
 from trials.store.recordings import StoredDecision
 from trials.store.replaying import Replayer
@@ -28,7 +27,7 @@ from worker.pipeline import decide
 from worker.ports import Ports
 from worker.recordings.recorder import Recorder
 from worker.recordings.stored import encoded
-from worker.steps.run import EventCase
+from worker.steps.run import EventCase, pinned_settings
 
 CALM: Final = 40
 """Decisions whose ports always answer."""
@@ -112,7 +111,7 @@ def _calm_case(draw: random.Random) -> EventCase:
         moderation_thresholds=draw.choice(({}, {"violence": 0.5}, {"violence": 0.9, "hate": 0.2})),
         assessment_policy={"name": draw.choice(("failsafe", "failsafe", "failsafe", "guardrail", "silent"))},
     )
-    version = compiled_version(owner, {})
+    version = pinned_settings(owner, {})
     asked = event(text=draw.choice(("When are you open?", "When? I am kim@example.com", "Hello")))
     return EventCase(
         event=asked, account=owner, rules=version.rules, policy=version.policy, delivery=version.delivery

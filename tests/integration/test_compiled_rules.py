@@ -49,12 +49,12 @@ def test_a_large_set_is_compiled_once_and_loaded_by_the_others(database_url: str
     async def work() -> tuple[object, ...]:
         async with create_pool(database_url, size=2, application="test") as source:
             known = {"large": account("large")}
-            first = await (await books(source, known)).get("large")
-            second = await (await books(source, known)).get("large")
+            first = (await (await books(source, known)).get("large")).settings.rules
+            second = (await (await books(source, known)).get("large")).settings.rules
             text = f"so {WORDS[7]} it is"
             known["large"] = account("large", version=2)
             await (await books(source, known)).get("large")
-            return first.rules.match(text), second.rules.match(text), first.rules is second.rules
+            return first.match(text), second.match(text), first is second
 
     first, second, same = asyncio.run(work())
 
@@ -70,7 +70,7 @@ def test_a_damaged_set_is_compiled_anew(database_url: str) -> None:
         async with create_pool(database_url, size=2, application="test") as source:
             await CompiledSets(source, build_id()).keep("damaged", 1, b"not a rule set")
             book = await (await books(source, {"damaged": account("damaged")})).get("damaged")
-            return len(book.rules.match(WORDS[3]))
+            return len(book.settings.rules.match(WORDS[3]))
 
     assert asyncio.run(work()) == 1
 

@@ -30,7 +30,8 @@ from db.health import conservation
 from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION
-from db.schema import baseline, migrate, upkeep
+from db.schema import baseline, migrate
+from db.schema.partitions import ensure_partitions
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
 from tests.support.pools import in_pool
@@ -236,7 +237,7 @@ def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> No
     async def work(source: Pool) -> tuple[Message, ...]:
         assert await record_decision(source, answered) is Recorded.NEW
         assert await record_decision(source, sealed) is Recorded.NEW
-        await upkeep.ensure_partitions(source, NOW.date())
+        await ensure_partitions(source, NOW.date())
         await sweep(source, keeping(), NOW)
         await accounts.current_account(source, "acme")
         await accounts.current_versions(source, ["acme"])
@@ -294,7 +295,7 @@ def partitions(connection: Rows) -> set[str]:
 def test_partitions_of_four_months_are_there_and_made_once(database_url: str, owner: Rows) -> None:
     """A migrated database takes decisions at once, and over the turn of a year."""
     made = [
-        as_worker(database_url, lambda source: upkeep.ensure_partitions(source, date(2031, 11, 30)))
+        as_worker(database_url, lambda source: ensure_partitions(source, date(2031, 11, 30)))
         for _ in range(2)
     ]
     wanted = {"2031_11", "2031_12", "2032_01", "2032_02", f"{NOW:%Y_%m}"}

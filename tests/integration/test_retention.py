@@ -18,7 +18,7 @@ from db.pool import Pool, create_pool
 from db.retention.declared import RETENTION, STREAM_RETENTION
 from db.retention.kept import KeptBy
 from db.retention.steps import rows_due, sweep_step
-from db.schema import upkeep
+from db.schema.partitions import ensure_partitions
 from tasks.retention.sweep import SweepPace, sweep
 from tasks.sending.entry_types import ENTRY_TYPES
 from tests.support.retention import SWEPT, keeping
@@ -146,7 +146,7 @@ async def source(database_url: str) -> Any:
 
 async def put(source: Pool, owner: Rows, at: datetime, *, conversation: str, author: str) -> dict[str, Any]:
     """A decision with a row in every table that has rows of decisions; its ids."""
-    await upkeep.ensure_partitions(source, at.date())
+    await ensure_partitions(source, at.date())
     values = {"id": uuid_at(at), "at": at, "conversation": conversation, "author": author}
     owner.execute(DECISION, values)
     for table, insert in (OF_DECISION | OF_CONVERSATION).items():

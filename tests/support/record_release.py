@@ -18,7 +18,8 @@ from db.account_settings import accounts
 from db.backup.dump import dump_database
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
-from db.schema import migrate, upkeep
+from db.schema import migrate
+from db.schema.partitions import ensure_partitions
 from sandbox.server import SandboxHandle, start
 from tasks.retention.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION
@@ -142,7 +143,7 @@ SCENES: Final[dict[str, Callable[[Running, str], None]]] = {
 }
 UPKEEP: Final[tuple[Callable[[Pool], Coroutine[Any, Any, Any]], ...]] = (
     lambda pool: close_due_escalations(pool, datetime.now(UTC)),
-    lambda pool: upkeep.ensure_partitions(pool, datetime.now(UTC).date()),
+    lambda pool: ensure_partitions(pool, datetime.now(UTC).date()),
     lambda pool: sweep(pool, KEEP, LONG_AGO),
 )
 """What beat starts."""

@@ -73,7 +73,8 @@ class Running:
 
     def publish(self, user_id: str, text: str, **more: Any) -> str:
         """Publish one event; its id."""
-        body = body_of(f"event-{next(NUMBERS)}", user_id=user_id, text=text, **more)
+        event_id = more.pop("event_id", f"event-{next(NUMBERS)}")
+        body = body_of(event_id, user_id=user_id, text=text, **more)
         append(self.redis, [orjson.dumps(body)])
         return str(body["event_id"])
 

@@ -23,8 +23,8 @@ from worker.model import (
     BudgetAction,
     Combination,
     FailurePolicy,
-    Level,
     ReplyMode,
+    RuleLevel,
     Shedding,
     StaleReply,
 )
@@ -186,7 +186,7 @@ def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_choice_is_explained() -> None:
     """A setting with a closed set of values has a meaning for each value."""
     known = {
-        "rule_level": list(Level),
+        "rule_level": list(RuleLevel),
         "moderation_failure": list(FailurePolicy),
         "moderation_combination": list(Combination),
         "shedding": list(Shedding),

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from review.http.log_intervals import LOG_INTERVAL, FollowLog, ReportCounter
+from review.http.log_intervals import LOG_INTERVAL, LoggedReadings, ReportCounter
 from review.http.visit import AT_ONCE, WAITING
 from worker.places import NoPlace, Places, PlacesByKey
 from worker.rates import MOST_KEYS, LocalRates, RateLimit
@@ -194,10 +194,10 @@ def test_a_flood_of_reports_is_one_line_a_minute() -> None:
 
 def test_a_followed_list_is_logged_once_a_minute_for_each_person() -> None:
     """Refreshes of the same list within a minute are not due; another list or person is."""
-    log, kim, lee = FollowLog(), UUID(int=1), UUID(int=2)
+    log, kim, lee = LoggedReadings(), UUID(int=1), UUID(int=2)
     within = START + LOG_INTERVAL - timedelta(seconds=1)
     refreshes = [(kim, "a", START), (kim, "a", within), (kim, "b", within), (lee, "a", within)]
-    due = [log.due(person, query, now) for person, query, now in refreshes]
+    due = [log.note(person, query, now) for person, query, now in refreshes]
 
     assert due == [True, False, True, True]
-    assert log.due(kim, "a", START + LOG_INTERVAL)
+    assert log.note(kim, "a", START + LOG_INTERVAL)

@@ -22,7 +22,7 @@ from tests.support.fakes import (
 )
 from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, event, passage, scores
-from trials.pure.replay.deciding import Replay, compiled_version, replayed
+from trials.pure.replay.deciding import Replay, replayed
 from trials.pure.replay.difference import DifferenceKind, difference, outcome_of, unequal_fields
 from trials.pure.replay.shortcut import is_unchanged
 from worker.errors import (
@@ -60,7 +60,7 @@ from worker.reasons import Reason
 from worker.recordings.recorder import Recorder
 from worker.recordings.recording import RecordingUnreadable
 from worker.recordings.stored import decoded, encoded
-from worker.steps.run import EventCase
+from worker.steps.run import EventCase, pinned_settings
 
 ANSWER = Completion(
     text="We are open from nine to six on weekdays [1].", model="m", tokens=Tokens(prompt=70, completion=30)
@@ -230,7 +230,7 @@ def some_account(draw: random.Random) -> Account:
 def some_case(draw: random.Random) -> EventCase:
     """An event with its versions by chance."""
     owner = some_account(draw)
-    version = compiled_version(owner, {})
+    version = pinned_settings(owner, {})
     budget = BudgetReached(
         period=BudgetPeriod.DAY, start=NOW.date(), budget_usd=1.0, spent_usd=1.5,
         action=draw.choice(tuple(BudgetAction)),
@@ -275,7 +275,7 @@ async def made(case: EventCase, draw: random.Random) -> tuple[Decision, bytes]:
 
 async def again(case: EventCase, decision: Decision, stored: bytes, owner: Account | None = None) -> Replay:
     """The decision made again from its stored recording."""
-    version = compiled_version(owner or case.account, {})
+    version = pinned_settings(owner or case.account, {})
     return await replayed(decoded(stored), version, decision_id=decision.decision_id)
 
 
@@ -304,7 +304,7 @@ async def test_a_replay_is_the_same_bit_for_bit() -> None:
 async def test_a_candidate_asks_what_changed_and_nothing_else() -> None:
     """Other rules play every answer; another prompt lacks one, which is named or asked live."""
     owner = account(assessment_policy={"name": "calibrated"})
-    version = compiled_version(owner, {})
+    version = pinned_settings(owner, {})
     asked = event(text="When are you open?")
     case = EventCase(event=asked, account=owner, rules=version.rules, policy=version.policy)
     world = World()
@@ -315,7 +315,7 @@ async def test_a_candidate_asks_what_changed_and_nothing_else() -> None:
     brief = replace(owner, prompt="Be brief.")
     asking = await again(case, decision, stored, brief)
     live = await replayed(
-        decoded(stored), compiled_version(brief, {}), decision_id=decision.decision_id, live=world.ports
+        decoded(stored), pinned_settings(brief, {}), decision_id=decision.decision_id, live=world.ports
     )
     assert decision.reason_code is Reason.REPLIED
     assert stopped.decision is not None
@@ -367,7 +367,7 @@ async def test_a_shortcut_is_taken_only_where_nothing_changes() -> None:
         decision, stored = await made(case, draw)
         before = outcome_of(decision)
         for changes in CHANGES:
-            version = compiled_version(replace(case.account, **changes), {})
+            version = pinned_settings(replace(case.account, **changes), {})
             if not is_unchanged(decoded(stored), before, case.account, version):
                 continue
             skipped += 1

@@ -76,7 +76,7 @@ def list_(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]
 
 @app.command()
 def withdraw(candidate_id: Annotated[str, typer.Argument(help="The id of a candidate.")]) -> None:
-    """Withdraw a candidate: it is not tried any more.
+    """Withdraw a candidate, which ends its trials.
 
     For example:
 

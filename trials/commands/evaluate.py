@@ -156,7 +156,7 @@ async def _arms(
 
 
 def _print_estimate(settings: Settings, arms: Sequence[EvaluationArm], items: Sequence[GoldenItem]) -> None:
-    """Say first what it may cost."""
+    """Print what the evaluation may cost."""
     day = datetime.now(UTC).date()
     for arm in arms:
         usd = estimated_usd(settings, arm, items, day)

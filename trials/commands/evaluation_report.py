@@ -19,7 +19,7 @@ SHARES: Final = ("precision", "recall", "accuracy", "reasons")
 
 
 def print_report(set_name: str, found: Sequence[EvaluatedArm]) -> None:
-    """A table on a terminal; in a pipe a line an item and arm, each with what it is as its only key."""
+    """A table on a terminal; in a pipe a JSON object for each item and arm, with its kind as only key."""
     if not stdout_is_terminal():
         for each in found:
             for result in each.results:

@@ -55,7 +55,7 @@ def start(
 
 @app.command()
 def stop(shadow: ShadowId, reason: ShadowReason) -> None:
-    """End a shadow; what it found stays."""
+    """End a shadow; its results stay."""
     _emit([run_step(lambda source: shadows.stop_shadow(source, shadow, actor(reason)))])
 
 

@@ -65,7 +65,7 @@ def id_of(option: str, text: str) -> UUID:
 
 
 async def require_used(source: Pool, account: str, *, option: str = "account") -> None:
-    """End the command when nothing is stored under the account's name: it is misspelt."""
+    """End the command when nothing is stored under the account's name, which is then misspelt."""
     if not await is_used(source, account):
         expected = "expected an account with settings, decisions or documents"
         raise fail(f"{option}: {expected}, got {account!r}", code=ExitCode.NEGATIVE)
@@ -85,13 +85,13 @@ SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of the set.")]
 
 
 def check_used(account: str | None, *, option: str = "account") -> None:
-    """The same, before a command reads lists; None is every account."""
+    """``require_used`` before a command reads lists; None is every account."""
     if account is not None:
         run(lambda source: require_used(source, account, option=option))
 
 
 async def found_set(source: Pool, account: str, name: str) -> GoldenSet:
-    """The set of a name; the command ends when there is none."""
+    """The golden set of a name; the command ends for an unknown name."""
     if (golden := await golden_sets.find_set(source, account, name)) is None:
         raise fail(f"set: {account} has no golden set {name!r}", code=ExitCode.NEGATIVE)
     return golden
@@ -117,7 +117,7 @@ def run(work: Callable[[Pool], Awaitable[Value]], *, refused: ExitCode = ExitCod
 
 
 def run_step(work: Callable[[Pool], Awaitable[Value]]) -> Value:
-    """The same for a step of a trial: a refusal is an answer, not a wrong input."""
+    """Run a step of a trial: a refusal is an answer, not a wrong input."""
     return run(work, refused=ExitCode.NEGATIVE)
 
 

@@ -29,7 +29,7 @@ from trials.store.progress import (
 CHUNK: Final = 1000
 """Decisions of one process between two stored positions."""
 EXAMPLES: Final = 8
-"""Of each group that changed."""
+"""Examples of each group that changed."""
 
 
 async def run_backtest(

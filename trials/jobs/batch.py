@@ -26,7 +26,7 @@ class TrialBatch:
     """Decisions of one account.
 
     Attributes:
-        role: database role of the connections; None: that of the login.
+        role: database role of the connections; None: the role of the login.
         changes: setting -> value; empty: the settings that decided.
         base_version: version of the settings that the changes are made on; None: the one that decided each.
         full: decide every one again, without shortcuts.

@@ -1,4 +1,4 @@
-"""The child process of shadows: it has the lowest priority, and can be ended at any time."""
+"""The child process of shadows, with the lowest priority; may be ended at any time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ChildNotStarted(Exception):
 
 
 class ShadowProcess:
-    """One child, started at the first work and again after it was lost.
+    """One child process, started at the first work and again after a loss.
 
     Args:
         decide: what the child runs; a function of a module, as the child imports it.

@@ -15,19 +15,19 @@ from trials.jobs.live import Budget, cost_of, live_ports
 from trials.pure.evaluation.deciding import decide_item
 from trials.pure.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected
-from trials.pure.replay.deciding import PinnedSettings, compiled_version
 from worker.assessment import design_name, drafting_models
 from worker.model import NANO, Account, Tokens
 from worker.ports import Ports
 from worker.settings import Settings
 from worker.settings.prices import price_table
+from worker.steps.run import PinnedSettings, pinned_settings
 
 CHARS_A_TOKEN: Final = 4
-"""Of an estimate: OpenAI's rule of thumb for English; other languages have fewer."""
+"""For the estimate: OpenAI's rule of thumb for English; other languages have fewer."""
 FIXED_CHARS: Final = 3000
-"""Of an estimate: the instructions that stand around every prompt."""
+"""For the estimate: the instructions around every prompt."""
 COMPLETION_TOKENS: Final = 150
-"""Of an estimate: a reply of some hundred words."""
+"""For the estimate: a reply of some hundred words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ async def evaluate_arm(
         GoldenRejected: the arm's policy asks models that it names itself, so no model can be chosen for it.
     """
     chosen = model_settings(settings, arm.model)
-    version = await asyncio.to_thread(compiled_version, arm.account, policy_defaults(chosen))
+    version = await asyncio.to_thread(pinned_settings, arm.account, policy_defaults(chosen))
     if arm.model != settings.servers.model.model and drafting_models(version.policy):
         raise GoldenRejected(
             "model: expected settings whose policy asks the deployment's model, got the policy"

@@ -26,10 +26,10 @@ from worker.settings import Settings
 log = structlog.get_logger(__name__)
 
 SETTLED: Final = timedelta(seconds=5)
-"""A decision of this age is in Postgres: decisions are committed as they are made."""
+"""Decisions of this age are in Postgres: each is committed at once."""
 CHUNK: Final = 200
 ASKING_CHUNK: Final = 10
-"""Of a shadow that asks models, so that a batch ends in time."""
+"""Chunk of a shadow that asks models, so that a batch ends in time."""
 SKIPPED_AT_ONCE: Final = 20_000
 BATCH_S: Final = 120.0
 ALONE_S: Final = 20.0
@@ -41,10 +41,10 @@ class ShadowLimits:
     """Bounds of the run.
 
     Attributes:
-        late: age from which decisions are left out, so that a backlog does not delay the newest ones.
-        decisions_a_day: of all shadows of an account, made again in a day (UTC).
-        usd_a_day: the same.
-        batch_s: longest time of a batch, then its decisions are made one by one.
+        late: age from which decisions are left out, so that a backlog does not delay new decisions.
+        decisions_a_day: made again by all shadows of an account in a day (UTC).
+        usd_a_day: spent by all shadows of an account in a day (UTC).
+        batch_s: longest time of a batch; afterwards its decisions are made one by one.
         alone_s: longest time of one decision.
     """
 

@@ -1,4 +1,4 @@
-"""The periodic task of rollouts: it returns those whose candidate left its bounds."""
+"""The periodic task that returns rollouts whose candidate left its bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPARED: Final = 20.0
 """Times as long as its check took, a rollout is not checked again: a twentieth of a core of Postgres. A
 million decisions since the last step take 12 s (``bench/results/learn.md``)."""
 SHORTEST_S: Final = 15.0
-"""Of a rest; as often the check runs anyway."""
+"""The shortest rest: the period of the check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class CheckRests:
                 return
 
     def _key(self, rollout: Trial) -> str:
-        """Each step starts a new measurement."""
+        """The key of a rollout's rest; each step of the rollout starts a new measurement."""
         return f"{{{self.stream}}}:checked:{rollout.trial_id}:{rollout.stepped_at.timestamp()}"
 
 

@@ -32,7 +32,7 @@ class ChangePreview:
     """The newest decisions made again with changed settings; nothing is asked and nothing is sent.
 
     Attributes:
-        decisions: that were looked at, the newest ``MOST`` of ``SPAN`` or fewer when time was up.
+        decisions: decisions that were looked at: the newest ``MOST`` of ``SPAN`` or fewer when time was up.
         groups: a ``DifferenceKind``, or a ``ReplayState`` of those that were not made again -> decisions.
     """
 

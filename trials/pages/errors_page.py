@@ -114,7 +114,7 @@ def _decisions_of(chosen: Range, account: str | None) -> Callable[[ErrorDimensio
 
 
 async def download_errors(visit: Visit) -> Response:
-    """The same as a file."""
+    """The error rates as a file."""
     account, (chosen, problem) = _account(visit), _range(visit)
     if problem:
         raise Refused(400, _("This range cannot be used"), problem)

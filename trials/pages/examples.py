@@ -75,7 +75,7 @@ async def load_examples(
     *,
     revealed: UUID | None,
 ) -> ShownExamples:
-    """Examples of a backtest, made again for so many seconds; ``account`` None: none is made again."""
+    """Examples of a backtest, made again for at most ``most_s``; with ``account`` None shown as stored."""
     hidden = await hidden_of(visit)
     seen = [each for each in examples if UUID(each["decision_id"]) not in hidden]
     may_read, pool = visit.may(Right.REVIEW, trial.user_id), visit.store.pool

@@ -53,7 +53,7 @@ class ShownItem:
     """An item as one person sees it.
 
     Attributes:
-        row: its decision; None for an imported row, and when the decision is not stored any more.
+        row: the item's decision; None for an imported item, and when the decision is not stored any more.
         cover: categories that cover its text; empty: nothing does.
         folded: an imported text, whose categories are not known, for a person who covers some.
     """

@@ -47,7 +47,7 @@ async def trial_of_path(visit: Visit, *kinds: TrialKind) -> Trial:
 
 
 async def candidate_named(visit: Visit, text: str) -> SettingsCandidate:
-    """A candidate of the account in the page's address; 404 for another one, 422 for what is no id."""
+    """A candidate of the account in the page's address; 404 for an unknown id, 422 for another text."""
     title, choose = _("No such candidate"), _("Choose a candidate of this account.")
     try:
         found = await get_candidate(visit.store.pool, UUID(text))

@@ -43,7 +43,7 @@ async def load_rollout(visit: Visit, rollout: Trial) -> dict[str, Any]:
 
 
 async def _figures(visit: Visit, rollout: Trial) -> RolloutFigures | None:
-    """Since the last step, while it runs; before the last step, after it has ended."""
+    """Figures since the last step of a running rollout; of an ended one from before its last step."""
     if rollout.running:
         key = ("rollout", rollout.trial_id, rollout.stepped_at)
         counted = await visit.site.reused_figures.get(

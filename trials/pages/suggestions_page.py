@@ -48,7 +48,7 @@ class ShownSuggestion:
     Attributes:
         examples: some of its decisions, each with the categories that cover it, empty for none.
         covered: categories that cover its words too, because no example is uncovered.
-        gone: it rests on decisions, and all that it names were erased.
+        gone: the suggestion names decisions, and all of them were erased.
     """
 
     found: LearningSuggestion

@@ -155,7 +155,7 @@ def category_proposals(
 def threshold_proposals(
     account: Account, readings: Iterable[ReviewedMeasure], wanted: float
 ) -> tuple[ThresholdProposal, ...]:
-    """Of confidence, where the policy has a single threshold, then of the categories."""
+    """Proposals for confidence, where the policy has a single threshold, then for the categories."""
     held = tuple(readings)
     confidence = confidence_proposal(account, held, wanted)
     return (*([confidence] if confidence else []), *category_proposals(account, held, wanted))
@@ -192,7 +192,7 @@ def threshold_value(proposal: ThresholdProposal) -> float:
 
 
 def current_threshold(account: Account) -> float | None:
-    """The send threshold of the policy in force; None where it has no single one."""
+    """The send threshold of the policy in force; None where the policy has several."""
     policy = parse_policy(dict(account.assessment_policy))
     name = design_of(policy).main_threshold
     return float(getattr(policy, name)) if name else None

@@ -95,7 +95,7 @@ class Trial:
     """Changed settings that are tried.
 
     Attributes:
-        candidate_id: whose changes they are; None: they were typed.
+        candidate_id: the candidate that has the changes; None: a person typed them.
         base_version: of the settings that the changes were made from.
         changes: setting -> value, as ``worker.account_settings.changed`` takes it.
         set_id: the golden set of an evaluation.
@@ -162,6 +162,6 @@ class Trial:
 
     @property
     def end(self) -> TrialStep | None:
-        """The step that ended it; None while it runs, and of trials that end when all is decided."""
+        """The step that ended the trial; None for a running trial, and after the last decision."""
         last = self.steps[-1] if self.steps else None
         return last if last and not self.running and STATES[StepKind(last.kind)] == self.state else None

@@ -26,12 +26,12 @@ CONTINUED: Final = timedelta(days=1)
 
 
 def backtest_of_ids(tried: TriedSettings, total: int, now: datetime) -> Trial:
-    """A backtest of chosen decisions: it is not stored, and has no range."""
+    """A backtest of chosen decisions, which is not stored and has no range."""
     return new_trial(TrialKind.BACKTEST, tried, now, plan={"total": total})
 
 
 async def begin_backtest(source: Pool, tried: TriedSettings, since: datetime, actor: Actor) -> Trial:
-    """The same backtest that a run of the last day left unfinished, or a new one that ends now."""
+    """The same backtest, left unfinished within a day, or a new backtest of decisions until now."""
     now = actor.now
     for known in await list_trials(source, tried.user_id, TrialKind.BACKTEST):
         if (
@@ -56,11 +56,11 @@ class BacktestExample:
 
     Attributes:
         message: None when its recording is gone, such as after an erasure.
-        reply: that was approved then; None: there was none.
-        reply_now: that the changed settings would approve.
+        reply: approved then; None without a reply.
+        reply_now: the reply that the changed settings would approve.
         before, after: reason codes; ``after`` is empty where there is no decision.
         why: one sentence.
-        rule_now: that stops it with the changed settings.
+        rule_now: the rule that stops the event with the changed settings.
         group_now: differs from ``group`` when data, rules or the release have changed; empty: no time.
         state: None: there was no time to make it again.
     """

@@ -199,7 +199,7 @@ async def list_candidates(source: Pool, user_id: str, *, limit: int = 50) -> tup
 async def withdraw_candidate(
     source: Pool, candidate_id: UUID, now: datetime, *, logged: LogEntry | None = None
 ) -> SettingsCandidate | None:
-    """Withdraw a candidate; None when there is none, or it was withdrawn before."""
+    """Withdraw a candidate; None for an unknown candidate, or one that was withdrawn before."""
     return await change_logged(source, SettingsCandidate, WITHDRAW, (now, candidate_id), logged)
 
 

@@ -40,7 +40,7 @@ KINDS: Final = {
 
 
 class ErrorDimension(StrEnum):
-    """What a line is about: all decisions of a kind, those with one value of a property, or a week's."""
+    """What a line is about: all decisions of a kind, those with one value of a property, or of one week."""
 
     ALL = "all"
     REASON = "reason_code"

@@ -92,7 +92,7 @@ class ShadowFilter:
 
 
 async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialFinding, ...]:
-    """What shadows would have done with a decision, that of the newest shadow first."""
+    """What shadows would have done with a decision, the newest shadow first."""
     return await rows_as(connection, TrialFinding, OF_DECISION, (decision_id,))
 
 

@@ -37,7 +37,7 @@ from trials.store.candidates import Actor
 NAME_CHARS: Final = 100
 PURPOSE_CHARS: Final = 1000
 MOST_ITEMS: Final = 100_000
-"""Of one set: what one evaluation reads into memory."""
+"""Items of one set, which an evaluation reads into memory."""
 COLUMNS: Final = (
     "s.id AS set_id, s.user_id, s.name, s.purpose, s.version, s.created_by, s.created_at, s.changed_at"
 )
@@ -64,7 +64,7 @@ ADD: Final = """
         SELECT FROM recordings r WHERE r.decision_id = %(decision_id)s::uuid)
     ON CONFLICT (set_id, row_id) DO NOTHING RETURNING id
 """
-"""Of a decision whose recording was erased since it was read, nothing is stored."""
+"""Stores nothing of a decision whose recording was erased after the read."""
 CHANGED: Final = "UPDATE golden_sets SET version = version + 1, changed_at = %s WHERE id = %s"
 REMOVE_ITEMS: Final = "DELETE FROM golden_set_items WHERE set_id = %s AND row_id = ANY(%s) RETURNING id"
 REMOVE: Final = "DELETE FROM golden_sets WHERE id = %s RETURNING id"
@@ -119,7 +119,7 @@ async def set_names(connection: Connection, user_id: str) -> dict[UUID, str]:
 
 
 async def add_items(source: Pool, golden: GoldenSet, items: Sequence[GoldenItem], step: Actor) -> int:
-    """Add items; those that the set has already stay as they are. How many are new.
+    """Add items, without changing items that the set has already; returns the number of new items.
 
     Raises:
         GoldenRejected: the set would be too large, or is gone.

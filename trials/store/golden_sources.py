@@ -123,7 +123,7 @@ async def gather_items(
 
 
 def _item(stored: StoredDecision, labelled: LabelledDecision, *, live_search: bool) -> GoldenItem | str:
-    """The item, or why there is none."""
+    """The item, or why no item was made."""
     if stored.erased:
         return "erased"
     if stored.recording is None:

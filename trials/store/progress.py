@@ -50,7 +50,7 @@ STORE: Final = """
     JOIN recordings r ON r.decision_id = f.decision_id AND r.user_id = %(user_id)s
     ON CONFLICT (decision_id, shadow_id) DO NOTHING
 """
-"""Of a decision whose recording was erased meanwhile, nothing is stored."""
+"""Stores nothing of a decision whose recording was erased meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class TrialProgress:
     Attributes:
         counts: group -> decisions, to be added.
         seen: decisions that were looked at.
-        decided: those of a shadow that count for the budget of the day.
+        decided: decisions of a shadow that count for the budget of the day.
         findings: to be stored; their texts are sealed.
         examples: to be stored in place of the known ones; None: these stay.
     """
@@ -129,7 +129,7 @@ def advanced(trial: Trial, done: TrialProgress, day: date) -> Trial:
 
 
 async def store_progress(source: Pool, trial: Trial, done: TrialProgress, day: date) -> Trial | None:
-    """The trial moved on, with its findings; None when it was stopped or moved meanwhile."""
+    """The trial at its new position, with its findings; None when another process stopped or moved it."""
     moved = advanced(trial, done, day)
     values: dict[str, Any] = {
         "id": trial.trial_id,

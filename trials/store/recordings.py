@@ -35,14 +35,14 @@ LOAD_LIGHT: Final = LOAD.replace(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDecision:
-    """A decision as it was stored, with its recording.
+    """A stored decision with its recording.
 
     Attributes:
-        erased: it is a tombstone.
+        erased: only a tombstone of the decision is stored.
         rules_version: of the account's settings that decided.
         recording: as ``worker.recordings.stored`` reads it; None: there is none, or not any more.
         overtaken: people took the conversation before its commit, which discarded the reply.
-        usd: what it cost, as far as prices were known.
+        usd: what the decision cost, as far as prices were known.
         candidate_id: the candidate of a rollout that decided it; None: the settings in force did.
     """
 

@@ -35,14 +35,14 @@ from worker.rules import CompiledRules, compile_account_rules
 from worker.scope import closed_ending
 
 NAMESPACE: Final = UUID("6f2c5a6e-3c8f-5d0f-9a2e-5b1c0d7e4a11")
-"""Of the ids of answers that replays send: one for each decision."""
+"""Namespace of the ids of answers that replays send: one for each decision."""
 
 
 class SendResult(StrEnum):
     """What became of the reply of a replay.
 
     Attributes:
-        SENT: it is in the outbox.
+        SENT: the reply is in the outbox.
         SENT_BEFORE: an earlier run sent it.
         NOT_RELEASED: the decision had a reply, or still has none.
         TOO_LATE: the message is older than the account answers.

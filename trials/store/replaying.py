@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.pool import Pool
-from trials.pure.replay.deciding import PinnedSettings, compiled_version, replayed
+from trials.pure.replay.deciding import replayed
 from trials.pure.replay.difference import Difference, DifferenceKind, difference, outcome_of
 from trials.pure.replay.groups import ReplayState
 from trials.pure.replay.shortcut import is_unchanged
@@ -22,6 +22,7 @@ from worker.model import Account, Decision
 from worker.ports import Ports
 from worker.recordings.recording import Recording, RecordingUnreadable
 from worker.recordings.stored import decoded
+from worker.steps.run import PinnedSettings, pinned_settings
 
 MOST_VERSIONS: Final = 50
 
@@ -38,7 +39,7 @@ class ReplayedDecision:
         decision: None unless it was made again; ``difference`` likewise.
         asked: ports that were asked live, in order.
         why: for a decision that was not made again, one sentence.
-        other_release: that made the stored decision, if it was another one; else empty.
+        other_release: the release that made the stored decision; empty for this release.
     """
 
     stored: StoredDecision
@@ -61,7 +62,7 @@ class Replayer:
 
     Attributes:
         candidates: the settings to decide with, by account; the pinned version where there are none.
-        changes: of settings, made on the pinned version of each decision.
+        changes: changed settings, applied to the pinned version of each decision.
         live: asked where a recording has no answer; None: nothing is asked.
     """
 
@@ -116,7 +117,7 @@ class Replayer:
             account = candidate or await self.account_of(stored, recording.rules_version)
             if account and self.changes and not candidate:
                 account = self._changed(account)
-            compiled = asyncio.to_thread(compiled_version, account, defaults) if account else None
+            compiled = asyncio.to_thread(pinned_settings, account, defaults) if account else None
             self._versions[key] = await compiled if compiled else None
         return self._versions[key]
 

@@ -119,7 +119,7 @@ async def finish_rollout(source: Pool, rollout_id: UUID, actor: Actor) -> int:
 
 
 async def check_rollout(source: Pool, rollout: Trial, now: datetime) -> tuple[str, ...]:
-    """Why a running rollout must be returned, such as a broken bound; empty: it may go on."""
+    """Why a running rollout must be returned, such as a broken bound; empty for one that may go on."""
     account = await current_account(source, rollout.user_id)
     if account.version != rollout.base_version:
         return (f"version: expected {rollout.base_version} in force, got {account.version}",)

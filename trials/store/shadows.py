@@ -72,7 +72,7 @@ async def end_automatically(
 
 
 async def may_run_shadows(source: Pool) -> bool:
-    """Whether the login may read recordings and write results; that of workers may not."""
+    """Whether the login may read recordings and write results; the login of workers may not."""
     return bool(await fetch_value(source, MAY_RUN))
 
 

@@ -92,7 +92,7 @@ async def store_suggestions(
 
 
 async def load_suggestions_of(source: Pool, user_id: str) -> AccountSuggestions:
-    """The suggestions of an account; none before they were computed."""
+    """The suggestions of an account; empty before the first computation."""
     for row in await fetch_dicts(source, GET, (user_id,)):
         return AccountSuggestions(**row | {"found": tuple(map(_stored, row["found"]))})
     return AccountSuggestions()

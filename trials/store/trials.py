@@ -174,7 +174,7 @@ def not_running(kind: str, trial_id: UUID) -> TrialRefused:
 
 
 async def get_trial(source: Pool, trial_id: UUID, kind: TrialKind | None = None) -> Trial | None:
-    """A trial, None: there is none of this kind."""
+    """A trial; None for an unknown id or a trial of another kind."""
     rows = await fetch_dicts(source, GET, (trial_id,))
     return next((trial for trial in map(_trial, rows) if kind is None or trial.kind == kind), None)
 
@@ -193,7 +193,7 @@ async def newest_evaluations(source: Pool, user_id: str) -> tuple[Trial, ...]:
 
 
 async def running_trials(source: Pool, kind: TrialKind) -> tuple[Trial, ...]:
-    """The trials of a kind that run; the one that is most behind comes first."""
+    """The running trials of a kind; the trial that is most behind comes first."""
     return tuple(map(_trial, await fetch_dicts(source, RUNNING, (kind,))))
 
 

@@ -1,4 +1,4 @@
-"""The head of an HTTP answer as it arrived: its status counts also when the rest is unusable."""
+"""The head of an HTTP answer, whose status counts also when the rest is unusable."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AnswerHead:
         return found[1].decode("latin-1") if found else None
 
     def body(self, most_bytes: int) -> bytes:
-        """The beginning of the body, as it was transferred."""
+        """The beginning of the body, as transferred."""
         start = self._body_start()
         return bytes(self._bytes[start : start + most_bytes])
 

@@ -37,7 +37,7 @@ class NotCalled(ApiError):
 
     Attributes:
         kind: ``CIRCUIT_OPEN``, ``BUSY`` or ``LIMITED``.
-        retry_after_s: when it may be called again, or None.
+        retry_after_s: seconds until the upstream may be called again, or None.
     """
 
     def __init__(self, message: str, *, kind: AttemptOutcome, retry_after_s: float | None = None) -> None:
@@ -62,7 +62,7 @@ def until(last_moment_s: float) -> Iterator[None]:
 
 
 def seconds_left() -> float | None:
-    """Seconds that a call of this task may wait; None: as long as it takes."""
+    """Seconds that a call of this task may wait; None: without limit."""
     last = _LAST_MOMENT.get()
     return None if last is None else max(0.0, last - time.monotonic())
 
@@ -83,7 +83,7 @@ class CallLimits(Protocol):
         ...
 
     def spent(self, estimated: int, tokens: int) -> None:
-        """Correct the estimate of a call by what it used."""
+        """Correct the estimate of a call by its true use."""
         ...
 
     def not_sent(self, tokens: int) -> None:
@@ -130,7 +130,7 @@ class Upstream:
 
 
 def key_id(key: str | None) -> str:
-    """A fingerprint that says whether two keys are the same, and not what they are."""
+    """A fingerprint that shows whether two keys are equal without disclosing them."""
     return blake2b((key or "").encode(), digest_size=8, person=b"hushgate-key").hexdigest() if key else "none"
 
 
@@ -241,7 +241,7 @@ class CallGuard:
 
 
 def _with_wait(error: ApiStatusError) -> Mapping[str, str]:
-    """The headers of a refusal, with the wait that only its body says, or without one that is no wait."""
+    """The headers of a refusal, with a wait that only the body names, or without an unusable wait."""
     plain = {name.lower(): value for name, value in error.headers.items()}
     asked_s = asked_wait_s(plain, error.body, resets=False)
     headers = {name: value for name, value in plain.items() if not name.startswith("retry-after")}
@@ -253,14 +253,14 @@ class Unguarded:
 
     @asynccontextmanager
     async def call(self, tokens: int = 0) -> AsyncIterator[None]:  # noqa: ARG002  # of the protocol
-        """Nothing around the call."""
+        """Make the call without a guard."""
         yield
 
     def learned(self, headers: Mapping[str, str]) -> None:
-        """Nothing to note."""
+        """Learn nothing."""
 
     def spent(self, estimated: int, tokens: int) -> None:
-        """Nothing to correct."""
+        """Correct nothing."""
 
 
 UNGUARDED: Final = Unguarded()

@@ -64,7 +64,7 @@ class ChatClassifier:
         self._answers = True
 
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
-        """Scores of a text; in pieces where it is refused for its length, and the worst counts."""
+        """Scores of a text; of a text that is refused for its length the worst scores of its pieces."""
         _require_fitting_policy(question, self._endpoint.format)
         try:
             return await self._classified(question)
@@ -158,7 +158,7 @@ def _tokens(document: Mapping[str, Any]) -> Tokens:
 
 
 def _shown(text: str) -> str:
-    """The kind of an unreadable answer, without its words: it may quote a person's text."""
+    """The kind of an unreadable answer, without its words, which may quote a person's text."""
     return f"{len(text)} characters of another shape" if text.strip() else "nothing"
 
 

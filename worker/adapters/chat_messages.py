@@ -41,7 +41,7 @@ def merged(turns: Sequence[ChatTurn]) -> list[ChatTurn]:
 
 
 def without_system(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
-    """The same messages with the instructions before the first user message."""
+    """The messages with the instructions before the first user message."""
     if not messages or messages[0]["role"] != "system":
         return list(messages)
     first, *rest = messages
@@ -49,7 +49,7 @@ def without_system(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
 
 
 def without_tools(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
-    """The same messages with calls and results as plain text."""
+    """The messages with calls and results as plain text."""
     plain: list[ChatTurn] = []
     for message in messages:
         if message.get("tool_calls"):
@@ -63,7 +63,7 @@ def without_tools(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
 
 
 def with_contents(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
-    """The same messages, each with a content."""
+    """The messages, each with a content."""
     return [{"content": "", **message} for message in messages]
 
 

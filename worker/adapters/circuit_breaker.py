@@ -40,7 +40,7 @@ class BreakerLimits:
 
 
 class CircuitOpen(Exception):
-    """The upstream is not called now; ``retry_after_s`` is when it may be."""
+    """The upstream must not be called for ``retry_after_s`` seconds."""
 
     def __init__(self, retry_after_s: float) -> None:
         super().__init__(f"circuit open, next probe in {retry_after_s:.1f} s")
@@ -121,7 +121,7 @@ class CircuitBreaker:
                 self._open()
 
     def abandoned(self, admission: CallAdmission) -> None:
-        """Note a call that was cancelled: it says nothing about the upstream."""
+        """Note a cancelled call, which says nothing about the upstream."""
         if admission is CallAdmission.PROBE:
             self._probing = False
 

@@ -78,7 +78,7 @@ def spoken_content(content: object) -> str:
 
 
 def token_counts(usage: Mapping[str, Any]) -> Tokens:
-    """What a call cost, as the server counted; zero where it says nothing, or something impossible."""
+    """What a call cost, as the server counted; zero for missing and impossible counts."""
     try:
         prompt = int(usage.get("prompt_tokens") or usage.get("input_tokens") or 0)
         completion = int(usage.get("completion_tokens") or usage.get("output_tokens") or 0)
@@ -98,7 +98,7 @@ def _choice(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> object:
-    """The server's reason, or that of the vendor behind it where only this one says that a reply was cut."""
+    """The server's finish reason, or the vendor's where only that one says that a reply was cut."""
     said = choice.get("finish_reason") or choice.get("stop_reason") or choice.get("done_reason")
     native = choice.get("native_finish_reason")
     if native and finish_kind(native) in {FinishKind.CUT, FinishKind.FILTERED}:

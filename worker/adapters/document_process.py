@@ -23,7 +23,7 @@ from worker.errors import DocumentRejected
 
 LIMIT_S: Final = 60.0
 SHOW_S: Final = 20.0
-"""Of a page that a person waits for."""
+"""Limit for the picture of a page, which a person waits for."""
 MEMORY_BYTES: Final = 1024**3
 """Address space of a reader, an upper bound of its memory. 20 MB of HTML need 0.6 GB of it."""
 MOST_CHARS: Final = 10_000_000
@@ -59,7 +59,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A document as it is stored: its title, its chunks in order, and what its owner must know.
+    """What is stored of a document: its title, its chunks in order, and what its owner must know.
 
     Attributes:
         pages: how many it has; 0 where the format has none.

@@ -12,7 +12,7 @@ from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.settings import ModelServer
 
 FALLBACK_MODEL: Final = "text-embedding-3-small"
-"""Asked for where the list of models has none for embeddings; many servers map this name to their own."""
+"""Requested where the list of models has no embedding model; many servers map this name to their own."""
 NAMED: Final = "embed"
 LIST_S: Final = 3.0
 PROBE: Final = "Which model answers?"

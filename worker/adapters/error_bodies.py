@@ -29,7 +29,7 @@ def parsed_body(content: bytes) -> Any:
 
 
 def inner_error(body: Any) -> Any:
-    """The error object or text inside a body; the body itself where it is flat."""
+    """The error object or text inside a body; the body itself where it has no such member."""
     if not isinstance(body, Mapping):
         return body
     error = body.get("error")
@@ -37,7 +37,7 @@ def inner_error(body: Any) -> Any:
 
 
 def message_of(error: Any) -> str:
-    """The server's message in an error; empty for none. A provider's own error behind it is added."""
+    """The server's message in an error, or an empty text; with the error of a provider behind the server."""
     if isinstance(error, str):
         return error if error.strip() and "<" not in error[:1] else ""
     if not isinstance(error, Mapping):
@@ -49,7 +49,7 @@ def message_of(error: Any) -> str:
 
 
 def error_in_success(document: Any, holding: str) -> Any:
-    """The error of an answer with status 200, as an object with ``message`` and ``code``; None for none."""
+    """The error in an answer with status 200, as an object with ``message`` and ``code``; else None."""
     if isinstance(document, list) and document:
         document = document[0]
     if not isinstance(document, Mapping):

@@ -23,7 +23,7 @@ class ModelJudge:
         self._timeout_s = timeout_s
 
     def asking(self, wrapped: Callable[[LanguageModel], LanguageModel]) -> ModelJudge:
-        """The same judge with its model wrapped."""
+        """This judge with its model wrapped."""
         return ModelJudge(wrapped(self._model), timeout_s=self._timeout_s)
 
     async def read(self, request: ReadingRequest) -> Completion:

@@ -75,7 +75,7 @@ HARMONY_FINAL: Final = re.compile(
     r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
 HARMONY_BARE: Final = re.compile(r"\s*analysis\S.*?assistant\s*final(?=\S|\s)", re.DOTALL)
-"""The same where the server dropped the marks and kept the names of the channels."""
+"""The Harmony channels where the server dropped the marks and kept the names of the channels."""
 ROLE: Final = re.compile(
     r"\s*(?:<\|im_start\|>\s*assistant\s*\n?|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*"
     r"|<start_of_turn>\s*model\s*\n?|<\|assistant\|>|<｜Assistant｜>|<s>|<bos>|<\|begin_of_text\|>"
@@ -124,7 +124,7 @@ HTML_TAGS: Final = frozenset([
     "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "textarea",
     "tfoot", "th", "thead", "time", "title", "tr", "tt", "u", "ul", "var", "video",
 ])  # fmt: skip
-"""Tags that a reply may show; an end of another one outside of code is protocol."""
+"""Tags that a reply may show; the end of any other tag outside of code is protocol."""
 CALL_TEXTS: Final = (
     re.compile(
         r"<(?:tool_call|function_call|tool_use)>\s*(?P<call>.*?)\s*(?:</(?:tool_call|function_call|tool_use)>)?",
@@ -147,7 +147,7 @@ CALL_KEYS: Final = frozenset(
 
 
 def spoken(text: str) -> str:
-    """The text without thoughts, channels, role names and end marks; it may be empty."""
+    """The text without thoughts, channels, role names and end marks; possibly empty."""
     text = CITED.sub("", _final_channel(text))
     if (labelled := LABELLED.match(text)) is not None:
         text = text[labelled.end() :].lstrip(" *")
@@ -166,7 +166,7 @@ def spoken(text: str) -> str:
 
 
 def protocol_in(text: str) -> str:
-    """The kind of protocol that is left in a spoken text; empty for none."""
+    """The kind of protocol that is left in a spoken text; empty without any."""
     if CALL.search(text) or _is_call(_parsed(text)):
         return "a tool call as text"
     if UNANSWERED.match(text):
@@ -189,7 +189,7 @@ def _text_of_json(text: str) -> str:
 
 
 def calls_in(text: str) -> tuple[tuple[str, Any], ...]:
-    """The calls of known tools, as name and arguments, when the text is nothing else; else none."""
+    """The calls of known tools, as name and arguments, of a text that has nothing else; otherwise empty."""
     named = NAMED_CALL.fullmatch(text)
     if named is not None:
         found: Any = [{"name": named["name"], "arguments": named["arguments"]}]

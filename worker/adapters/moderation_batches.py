@@ -107,7 +107,7 @@ class BatchedChecks:
         return check
 
     def _collect(self, check: _Check) -> None:
-        """Send the check alone, at once, or together with those of the next ``WAIT_S``."""
+        """Send the check at once alone, or together with the checks of the next ``WAIT_S``."""
         now_s, since_last_s = _now_s(), _now_s() - self._last_check_s
         self._last_check_s = now_s
         if check.key in self._suspects:

@@ -1,4 +1,4 @@
-"""Moderation of images, each in a call of its own, so that one that fails costs no other its check."""
+"""Moderation of images, each in a call of its own, so that a failed call affects one image only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def checked_images(
 async def _checked(
     ask: Callable[[Asked], Awaitable[ModerationScores]], asked: Asked
 ) -> ModerationScores | None:
-    """The scores of one image; None when it cannot be checked."""
+    """The scores of one image; None for an image that cannot be checked."""
     try:
         return await ask(asked)
     except ModerationUnavailable as error:

@@ -11,7 +11,7 @@ from worker.errors import ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores, Tokens
 
 FLAGGED: Final = "flagged"
-"""Stands for a category where a result is flagged and names none."""
+"""The category of a flagged result that names no category."""
 YES: Final = frozenset({"true", "1", "yes"})
 
 

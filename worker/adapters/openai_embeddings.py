@@ -52,7 +52,7 @@ class OpenAIEmbedder:
         self._batch_texts = BATCH_TEXTS
 
     async def embed(self, texts: Sequence[str], *, model: str, dimensions: int = 0) -> tuple[Vector, ...]:
-        """One vector of length 1 a text, in order, in as many requests as it takes, one after the other."""
+        """One vector of length 1 for each text, in order; in as many sequential requests as needed."""
         found: list[Vector] = []
         for batch in _batches(texts, self._batch_texts):
             found += await self._batch(batch, model, dimensions)

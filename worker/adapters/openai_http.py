@@ -37,7 +37,7 @@ CERTIFICATES: Final = (
 )
 """Where systems keep the certificates that they trust, for a Python whose own path does not exist."""
 REDIRECTS: Final = frozenset({307, 308})
-"""Those that keep method and body."""
+"""Redirects that keep method and body."""
 OF_GET: Final = REDIRECTS | {301, 302, 303}
 MOST_REDIRECTS: Final = 5
 MOST_ANSWER_BYTES: Final = 32 * 2**20
@@ -164,7 +164,7 @@ class ApiClient:
             await self._session.close()
 
     def opened(self) -> aiohttp.ClientSession:
-        """The session, opened at the first call or before: it belongs to the running event loop."""
+        """The session of the running event loop, opened at the first call or before."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(

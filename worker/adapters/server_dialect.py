@@ -37,7 +37,7 @@ class Lack(StrEnum):
 
 
 REMEMBERED_S: Final = 3600.0
-"""Then the server is asked again: it may have been changed."""
+"""How long a refusal is remembered: the server may have been changed."""
 REFUSING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 NOT_TAKEN: Final = one_of(
     r"support|unrecognized|unknown|unexpected|extra|invalid|deprecated|disabled",

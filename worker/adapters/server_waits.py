@@ -35,11 +35,11 @@ SECONDS_KEYS: Final = frozenset(
 MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
 RESET_HEADER: Final = re.compile(r"rate-?limit.*reset")
 DRAFT_LIMIT: Final = re.compile(r"(?:^|;)\s*r=0\s*;(?:.*;)?\s*t=(\d{1,6})\b")
-"""Of the header ``ratelimit`` in the drafts of the IETF: nothing remains for so many seconds."""
+"""Header ``ratelimit`` of the IETF's drafts: nothing remains for so many seconds."""
 
 
 def asked_wait_s(headers: Mapping[str, str], body: object, *, resets: bool) -> float | None:
-    """Seconds until the server wants the next call; None when it does not say.
+    """Seconds until the server wants the next call; None when the server names no wait.
 
     Args:
         headers: of the refusal.

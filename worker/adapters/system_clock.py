@@ -12,7 +12,7 @@ import uuid_utils
 
 
 def machine_now() -> datetime:
-    """The wall clock of this machine, UTC; it may be wrong."""
+    """The wall clock of this machine, UTC; possibly wrong."""
     return datetime.now(UTC)
 
 
@@ -20,7 +20,7 @@ class SystemClock:
     """Real time and real identifiers.
 
     Args:
-        now: the wall clock; None: that of this machine. Workers have that of Postgres, which they share.
+        now: the wall clock; None: this machine's. Workers share the clock of Postgres.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:

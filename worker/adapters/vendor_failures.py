@@ -36,7 +36,7 @@ from worker.model import AttemptOutcome
 REJECTING: Final = frozenset({400, 413, 414, 422, 431, 451})
 """The server refuses this one input."""
 PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
-"""The same call may succeed later; so may any status from 500."""
+"""Statuses after which the same call may succeed later; so may any status from 500."""
 KEY: Final = frozenset({401, 403, 407})
 FORBIDDEN: Final = 403
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")

@@ -82,7 +82,7 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^(?:invalid|unknown|no such) model\b",
     r"^\S{1,80} is not a valid model",
 )
-"""Of a 400, whose message may quote what one author wrote."""
+"""Words in the message of a 400, which may quote what an author wrote."""
 INPUT_WORDS: Final = one_of(
     r"\bflagged\b",
     r"\bmoderat(?:ed|ion)\b",

@@ -101,7 +101,7 @@ class WebhookSender:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
-        """Make one attempt; every failure is a result, none is raised."""
+        """Make one attempt; a failure is a result and never raised."""
         began = time.monotonic()
         result = await self._attempt(url, body, headers)
         return AttemptResult(
@@ -159,7 +159,7 @@ class WebhookSender:
             raise TimeoutError
 
     def _open_socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """The socket for an address, the last moment before it connects."""
+        """The socket for an address, checked in the last moment before the connection."""
         family, kind, protocol, _, place = address
         try:
             check_address(ip_address(place[0]), loopback=self._loopback)
@@ -216,7 +216,7 @@ class CheckedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close: the sender ends the threads."""
+        """Close nothing: the sender ends the threads."""
 
 
 def displayed(start: bytes) -> str:

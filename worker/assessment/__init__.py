@@ -120,12 +120,12 @@ __all__ = [
 
 
 BORNE_OUT_AT: Final = 0.5
-"""Support of a sentence like a promise from which it is none: more likely the passages' rule than not."""
+"""Support from which a sentence like a promise counts as a rule of the passages: more likely than not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAssessment:
-    """An assessment and the judge's reading that it is based on, if one was wanted."""
+    """An assessment and the judge's reading behind it, if the policy wanted a reading."""
 
     assessment: Assessment
     reading: DraftReading | None = None
@@ -170,7 +170,7 @@ def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
 
 
 def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
-    """The assessment of a draft that no policy checks; None for one that states something."""
+    """The assessment of a draft that no policy checks; None for a draft that states something."""
     design = design_name(policy)
     if not policy.enabled:
         return disabled_assessment(design, policy)
@@ -241,7 +241,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:
-    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5).
+    """The assessment that counts after a recheck: the better of both (Guardrail, step 5).
 
     A second draft that a failsafe before the guardrail stopped is not better.
     """

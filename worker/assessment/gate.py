@@ -64,7 +64,7 @@ def unusable_reason(case: DraftCase) -> UnusableReason | None:
 
 
 def needs_no_answer(event: Event, history: Sequence[Message]) -> bool:
-    """Whether a message only acknowledges what was written before it.
+    """Whether a message only acknowledges the lines before it.
 
     It does not when it may answer a question of ours ("ok", "thanks" after "Shall I reserve it?"), or when an
     earlier message of an author is still to be answered with it. A message without a visible character asks
@@ -174,7 +174,7 @@ def without_names(draft: str) -> str:
 
 
 def _is_passed_over(line: Message) -> bool:
-    """Whether a stored line is an acknowledgement itself: it was not answered, and need not be."""
+    """Whether a stored line is an acknowledgement, which needs no answer."""
     return line.role is MessageRole.USER and is_acknowledgement(line.text)
 
 
@@ -221,7 +221,7 @@ def _is_clarifying(text: str) -> bool:
 
 
 def _is_answered(part: str) -> bool:
-    """Whether a folded sentence says yes or no: then it answers, whatever is asked after it."""
+    """Whether a folded sentence says yes or no, and so answers despite a question after it."""
     return any(list_pattern(name).match(part) is not None for name in ("yes_heads", "no_heads"))
 
 
@@ -259,6 +259,6 @@ def _claims(text: str) -> bool:
 
 
 def _states_names(text: str) -> bool:
-    """Whether a capitalised word occurs inside a sentence: it may be a name."""
+    """Whether a capitalised word, possibly a name, occurs inside a sentence."""
     inner = (token for part in split_sentences(text) for token in word_tokens(part)[1:])
     return any(token[0].isupper() and token not in {"I", "I'm", "I'll", "I'd", "I've"} for token in inner)

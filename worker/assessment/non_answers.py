@@ -43,7 +43,7 @@ def is_non_answer(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_non_answer(text: str) -> bool:
-    """The same, cached: the gate and a policy ask about the same draft."""
+    """``is_non_answer``, cached: the gate and a policy ask about the same draft."""
     plain = without_idioms(text)
     return any(_says_nothing_else(plain, patterns) for patterns in _compiled().values())
 
@@ -81,7 +81,7 @@ def _says_nothing_else(plain: str, patterns: _Patterns) -> bool:
 
 
 def _clauses(plain: str, patterns: _Patterns) -> Iterator[str]:
-    """The clauses of every sentence; those of a question keep a question mark and are no admission."""
+    """The clauses of every sentence; a clause of a question keeps a question mark and is no admission."""
     for sentence in _SENTENCE.findall(plain):
         asks = sentence.rstrip().endswith(("?", "？"))
         for part in patterns.split.split(sentence):

@@ -77,7 +77,7 @@ class ClassifierAnswer:
 
 
 def read_answer(text: str, form: ClassifierFormat, policy: str = "") -> ClassifierAnswer | None:
-    """The answer in a text, or None when it has none of the accepted shapes.
+    """The answer in a text, or None for a text of another shape.
 
     Categories are kept that the model or the account's policy has: an answer may repeat words of the text it
     judges, and categories enter rules and logs.

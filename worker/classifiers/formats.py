@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 UNSAFE: Final = "unsafe"
-"""The category of an answer that names none, and of the score of a text found safe."""
+"""The category of an answer without category, and of the score of a text found safe."""
 
 
 class ClassifierFormat(StrEnum):

@@ -70,7 +70,7 @@ def chat_lines(question: ClassifierQuestion, form: ClassifierFormat) -> tuple[Ch
 
 
 def _conversation(question: ClassifierQuestion) -> tuple[ChatLine, ...]:
-    """The text as the last message of a conversation, which is the one that these models judge."""
+    """The text as the last message of a conversation, which these models judge."""
     text = without_control(question.text)
     if question.writer is MessageRole.USER:
         return (("user", text),)

@@ -74,7 +74,7 @@ def _token_at(text: str, at: int, tokens: Sequence[Mapping[str, Any]]) -> Mappin
 
 
 def _level(token: str, words: Mapping[str, float]) -> float | None:
-    """The level of the one word that a token begins; None when it begins none, or several."""
+    """The level of the only word that a token begins; None for a token that begins no word, or several."""
     begun = NO_WORD.sub("", token).casefold()
     levels = {level for word, level in words.items() if begun and word.startswith(begun)}
     return levels.pop() if len(levels) == 1 else None

@@ -37,7 +37,7 @@ NESTED: Final = 2
 
 
 def revealed(text: str) -> ShownText | None:
-    """The text with hidden text decoded and overridden letters in the order of display; None: as it is."""
+    """The text with hidden text decoded and overridden letters in the order of display; None: no change."""
     if text.isascii() or SUSPECT.search(text) is None:
         return None
     return edited(edited(None, text, carrier_edits), text, direction_edits)
@@ -50,7 +50,7 @@ def revealed_text(text: str) -> str:
 
 
 def displayed(text: str) -> ShownText | None:
-    """The text of ``revealed`` without signs of Markdown and HTML; None: the text is shown as it is."""
+    """The text of ``revealed`` without signs of Markdown and HTML; None: no change."""
     shown = revealed(text)
     for _ in range(NESTED):
         shown = edited(shown, text, markup_edits)
@@ -58,7 +58,7 @@ def displayed(text: str) -> ShownText | None:
 
 
 def unbroken(text: str) -> ShownText | None:
-    """The text with words whole that a line break divides; None: there is none."""
+    """The text with the words joined that a line break divides; None: no change."""
     return edited(None, text, break_edits)
 
 

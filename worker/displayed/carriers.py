@@ -46,7 +46,7 @@ IDEOGRAPHIC: Final = re.compile("[\U000e0100-\U000e011f]")
 
 
 def carrier_edits(text: str) -> Sequence[Edit]:
-    """The removal of hidden characters; what they carry stands where the first of them stood."""
+    """The removal of hidden characters; the carried text replaces the first of them."""
     found = [_tags(text), _selectors(text), _zero_width(text)]
     edits = [edit for carrier in found if carrier for edit in _moved(*carrier)]
     return sorted(edits, key=lambda edit: edit.start)

@@ -17,7 +17,7 @@ CHUNKING_VERSION: Final = 3
 
 SEPARATOR: Final = " › "
 QUESTION_LEVEL: Final = 7
-"""Of a question that stands alone, as on a page of questions and answers: below every heading."""
+"""Level of a question that stands alone, as on a page of questions and answers: below every heading."""
 QUESTION_CHARS: Final = 160
 QUESTION_MARKS: Final = ("?", "？", "؟")
 

@@ -145,8 +145,8 @@ class PageContent:
 
     Attributes:
         hidden: selectors ``.class`` and ``#id`` that a style sheet hides.
-        struck: those that it strikes through.
-        raised: those that it raises.
+        struck: selectors that a style sheet strikes through.
+        raised: selectors that a style sheet raises.
         opened: ids that a control opens.
         hidden_nodes: elements that selectors of several parts hide.
     """

@@ -104,7 +104,7 @@ class ParsedDocument:
     Attributes:
         title: the document's own title, or empty without one.
         blocks: in reading order.
-        notes: what its owner must know.
+        notes: what the owner of the document must know.
         pages: how many it has; 0 where the format has none.
     """
 

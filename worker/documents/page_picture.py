@@ -17,7 +17,7 @@ from worker.errors import DocumentRejected
 WIDTH: Final = 900
 """Pixels: small print of a page of A4 is readable."""
 HEIGHT: Final = 3_000
-"""Of the tallest picture."""
+"""Height of the tallest picture."""
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 RGB_8_BIT: Final = bytes((8, 2, 0, 0, 0))
 NO_FILTER: Final = b"\0"

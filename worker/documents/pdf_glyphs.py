@@ -46,7 +46,7 @@ class Piece:
 
     @property
     def height(self) -> float:
-        """Of its letters, with what they may reach below and above."""
+        """Height of the letters, with what they may reach below and above."""
         return self.top - self.bottom
 
 

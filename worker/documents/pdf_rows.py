@@ -38,12 +38,12 @@ class PdfRow:
 
     @property
     def text(self) -> str:
-        """Its cells with a space between them."""
+        """The cells of the row with a space between them."""
         return " ".join(cell.text for cell in self.cells)
 
     @property
     def height(self) -> float:
-        """Of most of its letters."""
+        """Height of most of the letters."""
         return self.top - self.bottom
 
     @property

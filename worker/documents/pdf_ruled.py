@@ -29,7 +29,7 @@ class RuledTable:
 
     @property
     def top(self) -> float:
-        """Its upper edge."""
+        """The upper edge."""
         return self.rows[-1]
 
     def place(self, piece: Piece) -> tuple[int, int] | None:

@@ -12,10 +12,10 @@ QUESTION_MARKS: Final = ("?", "？", "؟")
 CLOSING: Final = "!.)\"'”’»」 "
 """Signs that may follow a question mark."""
 QUESTION_WEIGHT: Final = 2.0
-"""Of the words in a question that stands among other sentences; the weights are measured, see
+"""Weight of the words in a question among other sentences; the weights are measured, see
 ``docs/retrieval.md``."""
 EARLIER_WEIGHT: Final = 0.3
-"""Of words that only the earlier lines of the conversation have."""
+"""Weight of words that only the earlier lines of the conversation have."""
 MOST_SENTENCES: Final = 3
 """Sentences that get a vector of their own."""
 

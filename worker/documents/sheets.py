@@ -35,7 +35,7 @@ FIELD_CHARS: Final = 1_000_000
 
 
 def parse_csv(text: str) -> ParsedDocument:
-    """The rows of a CSV file; the delimiter is the one that gives most rows the same number of cells."""
+    """The rows of a CSV file; of the delimiters counts that with the same number of cells in most rows."""
     text = clean_text(text)
     first, _, rest = text.partition("\n")
     named = first.removeprefix("sep=") if first.startswith("sep=") else ""

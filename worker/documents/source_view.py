@@ -41,7 +41,7 @@ PARTS: Final = re.compile(r"word/(?:header|document|footnotes|endnotes|footer)\d
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A text as it is, and as its passage has it where that differs, such as a number's form."""
+    """A text of the source, and its form in the passage where that differs, such as a number's form."""
 
     text: str
     shown: str = ""
@@ -72,7 +72,7 @@ def source_beside(data: bytes, kind: DocumentFormat, passages: Sequence[str]) ->
 
 
 def _solid(line: Sequence[_Raw]) -> list[_Raw]:
-    """A line's texts; one of white space only goes to the text before it."""
+    """A line's texts; white space belongs to the text before it."""
     found: list[_Raw] = []
     for part in line:
         if part.text.strip():
@@ -83,7 +83,7 @@ def _solid(line: Sequence[_Raw]) -> list[_Raw]:
 
 
 def _ahead(keys: Sequence[str], at: int, key: str) -> int | None:
-    """Number of the next passage that holds a text; None when none does."""
+    """Number of the next passage that holds a text; None without such a passage."""
     for place in range(at + 1, min(at + 1 + AHEAD, len(keys))):
         if _holds(keys[place], key):
             return place if len(key) >= TELLING or keys[place].startswith(key) else at

@@ -25,7 +25,7 @@ DAMAGED: Final = (
     EOFError,
     RuntimeError,  # an encrypted archive, or one of an unknown version
 )
-"""What mammoth, openpyxl and the standard library raise; they have no error of their own for it."""
+"""What mammoth, openpyxl and the standard library raise for a damaged file."""
 
 
 def check_unpacked_size(data: bytes) -> None:

@@ -36,10 +36,10 @@ CARD_PREFIX: Final = re.compile(
 """Digits of a card by issuer (ISO/IEC 7812): Visa, Mastercard in two ranges, American Express, Diners Club,
 JCB, Discover, UnionPay, Maestro."""
 PHONE_DIGITS: Final = re.compile(r"\d(?:[^\d\n]{0,4}\d){5}")
-"""The shortest number that is looked for; most texts have none."""
+"""The shortest number that is looked for; most texts have no such number."""
 LEAST_PHONE_DIGITS: Final = 6
 MOST_TRIES: Final = 500
-"""After so many numbers that are no phone number a search ends; it has taken 0.1 s by then."""
+"""A search ends after so many numbers that are no phone number, which take 0.1 s."""
 OTHER_SHAPE: Final = re.compile(
     r"\d{1,3}(?:\.\d{1,3}){2,3}|\d{1,3}\.\d{5,}"
     r"|(?:(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d"
@@ -94,7 +94,7 @@ def _emails(text: str) -> Iterator[PersonalSpan]:
 
 
 def _ibans(text: str) -> Iterator[PersonalSpan]:
-    """Each candidate, cut back until its length, structure and checksum are those of its country."""
+    """Each candidate, cut back until length, structure and checksum are right for its country."""
     at = 0
     while match := IBAN.search(text, at):
         at = match.start() + 1

@@ -97,7 +97,7 @@ class Masker:
         return Restored(text=restored, unknown=tuple(unknown))
 
     def _masked(self, text: str, seen: set[str]) -> str:
-        """A stretch without placeholders; what is left of it is searched again, as it has other ends now."""
+        """A stretch without placeholders; the rest is searched again, as its ends have changed."""
         spans = personal_spans(text, self._countries)
         if not spans:
             return text
@@ -124,6 +124,6 @@ class Masker:
 
 
 def _canonical(lookalike: str) -> str:
-    """A placeholder as it is issued: ``[EMAIL_1]`` for ``[email 1]``."""
+    """A placeholder in its issued form: ``[EMAIL_1]`` for ``[email 1]``."""
     word, number = WORD.search(lookalike), NUMBER.search(lookalike)
     return f"[{word[0].upper()}_{int(number[0])}]" if word and number else lookalike

@@ -5,8 +5,8 @@ from worker.model.account import (
     Account,
     Combination,
     FailurePolicy,
-    Level,
     ModeratorChoice,
+    RuleLevel,
     Shedding,
 )
 from worker.model.assessment import Action, Assessment, Tier
@@ -72,7 +72,6 @@ __all__ = [
     "HeldDraft",
     "HeldKind",
     "Json",
-    "Level",
     "Message",
     "MessageRole",
     "ModelCall",
@@ -88,6 +87,7 @@ __all__ = [
     "ReadSentence",
     "ReplyMode",
     "Retrieved",
+    "RuleLevel",
     "Scope",
     "ScreenedPassage",
     "Severity",

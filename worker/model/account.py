@@ -13,7 +13,7 @@ from worker.model.event import Json
 from worker.model.held import ReplyMode
 
 
-class Level(StrEnum):
+class RuleLevel(StrEnum):
     """The level of rule matching: ``strict`` adds masked letters, splits, glued phrases and one typo."""
 
     DEFAULT = "default"
@@ -119,7 +119,7 @@ class Account:
         concurrent_events: events decided at once, over the fleet; None: no limit.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
-        handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
+        handoff_texts_closed: ``handoff_texts`` outside business hours; empty: the same texts.
         escalation_actions: reason code or matched rule -> what is done where people could answer.
         escalation_queues: matched rule, ``label:<name>=<value>``, reason code or ``*`` -> name of a queue.
         time_zone: IANA name, of the business hours.
@@ -143,7 +143,7 @@ class Account:
     flagged_keywords: tuple[str, ...] = ()
     flagged_phrases: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
-    rule_level: Level = Level.DEFAULT
+    rule_level: RuleLevel = RuleLevel.DEFAULT
     rules_on_reply: bool = True
     rules_on_passages: bool = False
     injection_check: bool = True

@@ -18,7 +18,7 @@ class Owner(StrEnum):
 
 
 class StaleReply(StrEnum):
-    """What an account wants for a finished reply when a newer message came while it was made."""
+    """What an account wants for a reply when a newer message came during its making."""
 
     DISCARD = "discard"
     SEND = "send"

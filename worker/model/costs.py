@@ -26,7 +26,7 @@ class ModelPrice:
         model: as the server names it; a date at the end of the server's name may be missing.
         since: first day, UTC.
         prompt: US dollars for a million tokens of the prompt.
-        completion: the same of the answer.
+        completion: price of the answer, like ``prompt``.
     """
 
     model: str
@@ -68,7 +68,7 @@ class PriceTable:
             self._prices.setdefault(each.model, []).append(each)
 
     def price(self, model: str, day: date) -> ModelPrice | None:
-        """The price in force on a day; None when it is not known."""
+        """The price in force on a day; None for an unknown price."""
         declared = self._prices.get(model) or self._prices.get(DATED.sub("", model), [])
         return next((each for each in declared if each.since <= day), None)
 

@@ -61,12 +61,12 @@ class Decision:
         escalation: its handoff, when people must answer; of a message while people own the conversation it is
             stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
-        calls: of model servers, in the order of their ends; for traces, not stored.
+        calls: calls of model servers, in the order of their ends; for traces, not stored.
         trace: the publisher's position in a trace, ours where traces are sent; passed on with the reply.
         began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
         ended_s: ``decided_at`` by the monotonic clock.
-        overtaken: its reply was discarded, because people took the conversation before it was stored.
-        candidate_id: whose settings decided, in a rollout; None: those in force.
+        overtaken: the reply was discarded, because people took the conversation before the commit.
+        candidate_id: the candidate whose settings decided, in a rollout; None: the settings in force.
         recording: what the ports answered, as ``worker.recordings`` stores it; None: not recorded.
     """
 
@@ -123,5 +123,5 @@ class Decision:
 
     @property
     def rejection_reason(self) -> str | None:
-        """Why the policy rejected the draft; None when it did not, or none was assessed."""
+        """Why the policy rejected the draft; None for a draft that passed or was not assessed."""
         return self.assessment.rejection_reason if self.assessment else None

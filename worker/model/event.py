@@ -95,7 +95,7 @@ class WriterSign(StrEnum):
 
     Attributes:
         HUMAN: nothing speaks against a person.
-        MACHINE: it is an automatic reply, or repeats itself as an answer to the AI.
+        MACHINE: an automatic reply, or a message that repeats itself as an answer to the AI.
         LOOP: of a machine; the exchange with it ended here.
     """
 

@@ -60,7 +60,7 @@ class Prompt:
         passages: the passages as delimited data, sent as a user's message before the question; may be empty.
         fence: the word that delimits passages, here and in results of tools; the system message names it.
         tool_rounds: the tool calls of this event so far, with their results.
-        tools: those the model may call, or has called: servers refuse results of tools without them.
+        tools: tools that the model may call, or has called: servers refuse results of undeclared tools.
         must_answer: the model may call no tool in this round.
         schema: a JSON schema that the answer must fit; servers without the feature are asked without it.
     """

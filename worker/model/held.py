@@ -38,7 +38,7 @@ class HeldDraft:
         text: as it would be sent, without citation marks.
         draft: as the model wrote it, with its citation marks; None for a text that no model wrote.
         sources: the passages that the draft cites.
-        passages: those that the model was shown for it, in the order of the citation marks.
+        passages: the passages that the model was shown, in the order of the citation marks.
         assessment: None when it was not assessed.
     """
 

@@ -26,7 +26,7 @@ class Passage:
         similarity: 0..1, higher is nearer: the cosine of query and chunk, 0 when negative; of a chunk
             without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
         metadata: the document's own labels (subject, class, source ...).
-        found_by: which search found it.
+        found_by: the search that found the passage.
         by_words: whether the similarity is a share of words, as no vector was compared.
         released: checks that flagged it at upload and that a person overruled.
     """
@@ -72,7 +72,7 @@ class Source:
     title: str
 
     def shape(self) -> dict[str, int | str]:
-        """As the reply stream has it."""
+        """The source in the form of the reply stream."""
         document_id = self.passage_id.partition("#")[0]
         return {
             "number": self.number,

@@ -21,7 +21,7 @@ class Quote:
     """A piece of a passage on which a sentence rests.
 
     Attributes:
-        passage: its citation number, from 1.
+        passage: citation number of the passage, from 1.
         start: place in the passage's text, in characters; None where it stands in the title.
         end: place after its last character; None likewise.
     """

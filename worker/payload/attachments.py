@@ -18,7 +18,7 @@ TYPE_NAMES: Final = ("content_type", "mimetype", "mime_type", "type")
 
 
 def image_urls(given: Json) -> tuple[tuple[str, ...], int]:
-    """The first usable URLs, and the number of the other attachments: they are noted, never a dead letter."""
+    """The first usable URLs, and the number of the other attachments, which never cause a dead letter."""
     if given is None:
         return (), 0
     each = given if isinstance(given, list) else [given]

@@ -13,7 +13,7 @@ LEVELS: Final = 256
 """Most levels of nesting, also of unknown fields: the JSON parser inside Redis takes 1,000."""
 TOO_DEEP: Final = ("too_deep", f"at most {LEVELS} levels of nesting", "more levels")
 INTEGER_DIGITS: Final = 20
-"""Longer integers are read as floats: none of them has 64 bits."""
+"""Longer integers are read as floats, as they exceed 64 bits."""
 JSON_KINDS: Final[dict[type, str]] = {
     dict: "a JSON object",
     list: "a JSON array",

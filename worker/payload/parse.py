@@ -32,7 +32,7 @@ class Arrival:
     """Facts about a payload before it is parsed.
 
     Attributes:
-        entry_id: its stream entry.
+        entry_id: the stream entry of the payload.
         size_bytes: true size; -1 when the entry has no field ``data``.
         received_at: when Redis took the entry, UTC.
     """
@@ -75,7 +75,7 @@ def received_at(entry_id: str) -> datetime:
 
 
 def arrival_of(entry_id: str, size_bytes: int, now: datetime) -> Arrival:
-    """The arrival of an entry; it is ``now`` when a publisher chose the id, which then holds no time."""
+    """The arrival of an entry; ``now`` for an id that a publisher chose, which holds no time."""
     received = received_at(entry_id)
     if not EARLIEST <= received <= now + CLOCK_SKEW:
         received = now

@@ -132,7 +132,7 @@ class Recorder:
 
 
 class WatchedCall:
-    """A call that notes whether it waited; awaited once."""
+    """Notes whether a call waited; awaited once."""
 
     def __init__(self, call: Awaitable[Any]) -> None:
         self._call = call

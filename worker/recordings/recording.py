@@ -110,7 +110,7 @@ class Recording:
         started_at: first reading of the wall clock.
         walls: later readings of the wall clock, microseconds after ``started_at``, in order.
         monotonics: readings of the monotonic clock, microseconds after the first, in order.
-        release: that made the decision.
+        release: the release that made the decision.
         shed: reason code and sentence when the message was left out because of the load, else empty.
     """
 

@@ -35,11 +35,11 @@ from worker.recordings.recording import (
 from worker.stored_json import read_object
 
 LEVEL: Final = 1
-"""Of zlib: a higher one saves a tenth of the size for three times the time."""
+"""Level of zlib: a higher level saves a tenth of the size for three times the time."""
 FAST, FULL = b"o", b"j"
 """First byte: written by orjson, or by ``json`` where a number or text is beyond what orjson writes."""
 MOST_BYTES: Final = 32_000_000
-"""Of the JSON; an event has at most some hundred answers of some ten thousand characters."""
+"""Bytes of the JSON; an event has at most some hundred answers of some ten thousand characters."""
 KEY_BYTES: Final = 8
 OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 Value = TypeVar("Value")

@@ -14,7 +14,7 @@ from worker.reply_loops.automatic import is_automatic, is_declared
 
 WINDOW: Final = timedelta(hours=1)
 MOST_UNSURE: Final = 10
-"""Replies to messages of which none shows a person: as many as the history holds, each answered at once."""
+"""Replies to messages without a sign of a person: as many as the history holds."""
 
 
 def loop_ending(

@@ -4,9 +4,8 @@ Flow: the text is folded and the automaton finds candidates (``folding``) -> eac
 the original: letters and gaps, word edges, context (``matching``) -> a hit.
 """
 
-from worker.rules.account_rules import RuleSettings, compile_account_rules, rule_settings
 from worker.rules.compiled import CompiledRules
-from worker.rules.compiler import compile_rules
+from worker.rules.compiler import RuleSettings, compile_account_rules, compile_rules, rule_settings
 from worker.rules.model import Hit, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.syntax import parse_rule
 from worker.rules.validation import validate_rules

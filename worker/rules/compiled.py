@@ -16,7 +16,7 @@ import orjson
 
 from worker.displayed import ShownText, displayed, unbroken, without_flags
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
 from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
@@ -86,7 +86,7 @@ class CompiledRules:
     __slots__ = ("_matcher", "_parts", "_regexes", "_strict", "level", "problems", "version")
 
     def __init__(
-        self, parts: CompiledParts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
+        self, parts: CompiledParts, *, version: int, level: RuleLevel, problems: tuple[RuleProblem, ...] = ()
     ) -> None:
         self.version = version
         self.level = level
@@ -99,14 +99,14 @@ class CompiledRules:
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
         self._strict = None
-        if level is Level.STRICT:
+        if level is RuleLevel.STRICT:
             self._strict = StrictIndex((number, self._rule(number)) for number in range(len(self)))
 
     def __len__(self) -> int:
         return len(self._parts.written)
 
     def at_version(self, version: int) -> CompiledRules:
-        """The same rules as those of another version, without compiling them again."""
+        """The same rules at another version, without compiling again."""
         same = copy(self)
         same.version = version
         return same
@@ -121,7 +121,7 @@ class CompiledRules:
         return tuple(rule.written for rule in rules if rule.fuzzy)
 
     def match(self, text: str) -> tuple[Hit, ...]:
-        """All hits in the text, as it is and as people see it, in order; at most ``MAX_HITS``."""
+        """All hits in the text as written and as displayed, in order; at most ``MAX_HITS``."""
         hits = self._match(text)
         for shown, method in ((displayed(text), MatchMethod.HIDDEN), (unbroken(text), MatchMethod.BROKEN)):
             if shown is not None:
@@ -169,7 +169,7 @@ class CompiledRules:
     def _consider(
         self, found: FoundMatches, spellings: Spellings, number: int, candidate: MatchCandidate, text: str
     ) -> None:
-        """Add the candidate to ``found`` if it spells the rule, has word edges and fits its context."""
+        """Add a candidate that spells the rule, has word edges and fits its context to ``found``."""
         reading, start, end, _ = candidate
         rule, matched = self._rule(number), reading.context.text[start:end]
         if len(matched) > MAX_MATCH_CHARS:
@@ -255,7 +255,7 @@ class CompiledRules:
             RuleProblem(**problem | {"level": ProblemLevel(problem["level"])}) for problem in head["problems"]
         )
         parts = CompiledParts(automaton=body[8 + size :], **tables)
-        return cls(parts, version=head["version"], level=Level(head["level"]), problems=problems)
+        return cls(parts, version=head["version"], level=RuleLevel(head["level"]), problems=problems)
 
 
 def _is_broken_word(hit: Hit, length: int) -> bool:

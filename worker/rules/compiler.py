@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import daachorse
 
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import Account, RuleLevel
 from worker.rules.compiled import CompiledParts, CompiledRules
 from worker.rules.folding.forms import rule_forms
 from worker.rules.model import ProblemLevel, Rule, RuleKind, RuleProblem, Switch
@@ -18,6 +19,24 @@ MAX_FUZZY_RULES = 1_000
 """Most fuzzy rules in one set; their index needs about 3 kB each."""
 MIN_REACH = 48
 """Least ``reach``: characters around a sign or a stretched letter that are read again with it."""
+RuleSettings: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], RuleLevel]
+"""Keywords, phrases, allowed texts and the level; accounts with equal ones match alike."""
+
+
+def rule_settings(account: Account) -> RuleSettings:
+    """The settings that decide what the rules of an account match."""
+    return account.flagged_keywords, account.flagged_phrases, account.allowed, account.rule_level
+
+
+def compile_account_rules(account: Account) -> CompiledRules:
+    """The rules of an account at its version and its level."""
+    return compile_rules(
+        account.flagged_keywords,
+        account.flagged_phrases,
+        allow=account.allowed,
+        version=account.version,
+        level=account.rule_level,
+    )
 
 
 def compile_rules(
@@ -26,7 +45,7 @@ def compile_rules(
     *,
     allow: Sequence[str] = (),
     version: int,
-    level: Level = Level.DEFAULT,
+    level: RuleLevel = RuleLevel.DEFAULT,
 ) -> CompiledRules:
     """The rules of one account at one version, ready to match.
 

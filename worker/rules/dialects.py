@@ -127,7 +127,7 @@ def _known_table(rows: list[list[str]]) -> RuleTable | None:
 
 
 def require_list(text: str) -> str:
-    """The text of a plain list; RuleRejected when it is a file of another format."""
+    """The text of a plain list; RuleRejected for a file of another format."""
     text = require_text(text)
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if len(lines) > 1 and all(map(BULLET.match, lines)):

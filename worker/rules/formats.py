@@ -31,7 +31,7 @@ class RuleListFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleList:
-    """The rules of one account as they are stored.
+    """The stored rules of one account.
 
     Attributes:
         skipped: entries that were not imported, each with its reason.

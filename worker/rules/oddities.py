@@ -1,4 +1,4 @@
-"""What looks odd in rules that were read from a file: a person is asked before they are stored."""
+"""What looks odd in rules from a file: a person is asked before the rules are stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTED: Final = re.compile(r"""^(["'“„«]).*["'”“»]$""")
 
 
 def summary(rules: RuleList) -> str:
-    """The rules in one line: how many of each kind, and the first ones."""
+    """The rules in one line: the number of each kind, and the first rules."""
     every = _every(rules)
     kinds = ", ".join(
         f"{len(found)} {name}"
@@ -34,7 +34,7 @@ def summary(rules: RuleList) -> str:
 
 
 def oddities(rules: RuleList, in_force: int = 0) -> tuple[str, ...]:
-    """Why a person should look at these rules before they replace those in force."""
+    """Why a person should look at these rules before they replace the rules in force."""
     return tuple(_found(rules, _every(rules), in_force))
 
 

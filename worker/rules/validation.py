@@ -1,4 +1,4 @@
-"""Validates a rule set before it is saved: errors refuse it, warnings are shown."""
+"""Validates a rule set before saving: errors refuse the set, warnings are shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.compiler import MAX_FUZZY_RULES, as_allowed, compile_rules
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
@@ -43,7 +43,7 @@ def validate_rules(
     *,
     allow: Sequence[str] = (),
     recent_messages: Sequence[str] = (),
-    level: Level = Level.DEFAULT,
+    level: RuleLevel = RuleLevel.DEFAULT,
 ) -> tuple[RuleProblem, ...]:
     """All problems of the set, errors first, each with its rule."""
     problems: list[RuleProblem] = []
@@ -189,7 +189,7 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
 
 
 def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
-    """A wildcard rule that matches wherever this one does, looked up by this rule's prefixes and suffixes."""
+    """A wildcard rule that matches wherever this rule does, found by this rule's prefixes and suffixes."""
     text = folded_words(rule.core, Fold.NATIVE)
     for length in range(len(text), 0, -1):
         if (other := wide.get(text[:length])) is not None and other.open_end and other is not rule:
@@ -200,7 +200,11 @@ def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
 
 
 def _frequent(
-    keywords: Sequence[str], phrases: Sequence[str], allow: Sequence[str], recent: Sequence[str], level: Level
+    keywords: Sequence[str],
+    phrases: Sequence[str],
+    allow: Sequence[str],
+    recent: Sequence[str],
+    level: RuleLevel,
 ) -> Iterator[RuleProblem]:
     compiled = compile_rules(keywords, phrases, allow=allow, version=0, level=level)
     counts = Counter(rule for text in recent for rule in {hit.rule for hit in compiled.match(text)})

@@ -58,7 +58,7 @@ class DeclaredLimits(BaseModel):
     tokens: PerMinute | None = None
 
     def by_resource(self) -> Iterator[tuple[Resource, int]]:
-        """Each declared limit."""
+        """Each declared limit with its resource."""
         for resource, limit in ((Resource.REQUESTS, self.requests), (Resource.TOKENS, self.tokens)):
             if limit is not None:
                 yield resource, limit

@@ -106,7 +106,7 @@ class ErasureSettings(RetentionSettings):
 
 
 def key_bytes(encoded: str) -> bytes:
-    """The bytes of a key in base64; raises ``ValueError`` when it is none."""
+    """The bytes of a key in base64; raises ``ValueError`` for another text."""
     try:
         found = base64.b64decode(encoded, validate=True)
     except binascii.Error as error:

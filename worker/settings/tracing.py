@@ -24,7 +24,7 @@ class TraceContent(StrEnum):
 
 
 class TraceSettings(Environment):
-    """Where a worker sends traces, and what they contain."""
+    """Where a worker sends traces, and the contents of traces."""
 
     traces_url: HttpUrl | None = Field(
         default=None,

@@ -115,7 +115,7 @@ def checked(observations: Iterable[Observation]) -> tuple[Observation, ...]:
 
 
 def effective_size(observations: Iterable[Observation]) -> float:
-    """Kish's effective size: how many readings of equal weight are as precise; 0 of none."""
+    """Kish's effective size: how many readings of equal weight are as precise; 0 without readings."""
     weights = [each.weight for each in observations]
     squares = math.fsum(each * each for each in weights)
     return math.fsum(weights) ** 2 / squares if squares else 0.0

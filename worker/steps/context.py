@@ -39,12 +39,12 @@ async def retrieve_first(run: Run, draft: Draft, history: tuple[Message, ...] = 
 
 
 async def retrieve(run: Run, query: str, draft: Draft) -> Draft:
-    """The draft with further passages after those it has; a failed search adds none and degrades."""
+    """The draft with further passages after its own; a failed search adds no passages and degrades."""
     return await _searched(run, (query,), draft, expected_labels(run.case.event))
 
 
 def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
-    """The author's newest line and the reply to it, oldest first; without such a line the last one."""
+    """The author's newest line and the reply to it, oldest first; without such a line the last line."""
     written = [at for at, line in enumerate(history) if line.role is MessageRole.USER]
     first = written[-1] if written else len(history) - 1
     return tuple(line.text for line in history[max(0, first) :][:CONTINUED_LINES])

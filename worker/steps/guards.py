@@ -166,7 +166,7 @@ def _note_results(
 
 
 def _late_after_hold_ending(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending | None:
-    """The ending of a message whose hold ended because it is too old for a reply."""
+    """The ending of a message that became too old for a reply during its hold."""
     event, account = run.case.event, run.case.account
     policy = result.choice.failure or account.moderation_failure
     if policy != FailurePolicy.HOLD or subject is not MESSAGE or event.type is not EventType.MESSAGE:

@@ -44,7 +44,7 @@ def is_limited(error: Exception | None) -> bool:
 async def ask(
     run: GuardedRun, choices: Sequence[ModeratorChoice], text: str, subject: GuardedText
 ) -> tuple[Conclusion, tuple[ModeratorResult | None, ...]]:
-    """The conclusion about a text, and each moderator's result; None for one that was not needed."""
+    """The conclusion about a text, and each moderator's result; None for a moderator that was not needed."""
     calls = [ModeratorCall(run=run, choice=each, text=text, subject=subject) for each in choices]
     if len(calls) == 1:
         await calls[0].finish()
@@ -254,7 +254,7 @@ class ModeratorCall:
         return moderation.pause_s(policy, case.account.hold_max_s, self.number, age_s, retry_after_s)
 
     def _limited_wait_s(self) -> float | None:
-        """A limit is no outage: under every failure policy it is waited for until it is too late."""
+        """Pause after the refusal of a limit, the same for every failure policy; None for a late message."""
         case, now = self.run.case, self.run.ports.clock.now()
         return LIMIT_PAUSE_S if now <= scope.last_moment(case.event, case.account) else None
 

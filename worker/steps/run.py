@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from worker.assessment import Delivery, Policy, SearchBounds
+from worker.assessment import Delivery, Policy, SearchBounds, usable_policy
 from worker.endings import Ending
 from worker.masking import Masker
-from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event
+from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event, Json
 from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator, Ports
-from worker.rules import CompiledRules
+from worker.rules import CompiledRules, compile_account_rules
 from worker.trace import EventTrace
 
 
@@ -38,6 +38,54 @@ class EventCase:
     conversation: ConversationState = AI_ONLY
     budget: BudgetReached | None = None
     shed: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedSettings:
+    """One version of an account's settings, or a candidate's, ready to decide events.
+
+    Attributes:
+        policy_problems: why the default policy replaces the stored policy; empty: it does not.
+    """
+
+    account: Account
+    rules: CompiledRules
+    policy: Policy
+    delivery: Delivery
+    policy_problems: tuple[str, ...] = ()
+
+    def case(
+        self,
+        event: Event,
+        conversation: ConversationState = AI_ONLY,
+        budget: BudgetReached | None = None,
+        shed: Ending | None = None,
+    ) -> EventCase:
+        """The event with these settings."""
+        return EventCase(
+            event=event,
+            account=self.account,
+            rules=self.rules,
+            policy=self.policy,
+            delivery=self.delivery,
+            conversation=conversation,
+            budget=budget,
+            shed=shed,
+        )
+
+
+def pinned_settings(
+    account: Account, policy_defaults: Mapping[str, Mapping[str, Json]], rules: CompiledRules | None = None
+) -> PinnedSettings:
+    """A version with the deployment's ``policy_defaults``; compiles the rules that are not given."""
+    policy, delivery, problems = usable_policy(account.assessment_policy, policy_defaults)
+    return PinnedSettings(
+        account=account,
+        rules=compile_account_rules(account) if rules is None else rules,
+        policy=policy,
+        delivery=delivery,
+        policy_problems=problems,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A second draft by another model or prompt, when the first one is not trusted enough."""
+"""A second draft by another model or prompt, when the first draft is not trusted enough."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_needed(run: Run, first: Draft) -> bool:
 
 
 def other_run(run: Run) -> Run | None:
-    """The same run with the rule's model and prompt; None when the deployment does not declare the model."""
+    """The run with the rule's model and prompt; None when the deployment does not declare the model."""
     rule = run.case.delivery.retry_with
     model = named_model(run.ports, rule.model if rule else "")
     if rule is None or model is None:

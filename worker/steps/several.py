@@ -20,7 +20,7 @@ def model_names(run: Run) -> tuple[str, ...]:
 
 
 def run_with(run: Run, name: str) -> Run | None:
-    """The same run with another model; None when the deployment does not declare it."""
+    """The run with another model; None for a model that the deployment does not declare."""
     model = named_model(run.ports, name)
     return None if model is None else replace(run, ports=replace(run.ports, model=model))
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 DELAYS_S: Final = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Wait before each attempt, from the end of the one before it: the schedule of Standard Webhooks 1.0.0."""
+"""Wait before each attempt, from the end of the attempt before: the schedule of Standard Webhooks 1.0.0."""
 ATTEMPTS: Final = len(DELAYS_S)
 JITTER: Final = 0.1
 """Greatest share by which a wait is lengthened, so that deliveries that failed together return apart."""
@@ -44,7 +44,7 @@ NEVER_SENT: Final = frozenset(
 )
 """Failures before the first byte of the request."""
 REFUSED_BY_RECEIVER: Final = frozenset({AttemptError.REDIRECT, AttemptError.GONE, AttemptError.STATUS})
-"""Failures that the receiver reported itself: it did not take the event."""
+"""Failures by which the receiver says that it did not take the event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def error_of_status(status: int) -> AttemptError | None:
 
 
 def retry_after_s(status: int, header: str | None, now: datetime) -> float | None:
-    """The wait that an answer asks for, in seconds or as a date; None when it asks for none."""
+    """Seconds to wait that an answer asks for, as seconds or as a date; None without such a request."""
     if header is None or status not in WAITING_STATUSES:
         return None
     text = header.strip()

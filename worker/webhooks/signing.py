@@ -49,7 +49,7 @@ def decode_secret(text: str) -> bytes:
 
 
 def secret_hint(secret: str) -> str:
-    """The secret as it may be shown: its first characters, by which its owner recognises it."""
+    """The shown part of a secret: its first characters, by which its owner recognises it."""
     return secret[: len(PREFIX) + HINT_CHARS] + "…"
 
 

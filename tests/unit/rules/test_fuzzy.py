@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import CompiledRules, compile_rules, validate_rules
 from worker.rules.compiler import MAX_FUZZY_RULES
 from worker.rules.folding.near_words import NearWords
@@ -184,8 +184,8 @@ def test_fuzzy_rules_survive_serialisation() -> None:
     assert loaded.fuzzy_rules() == ("~viagra", "~зайчик")
 
 
-@pytest.mark.parametrize("level", Level)
-def test_the_label_names_the_fuzzy_rule(level: Level) -> None:
+@pytest.mark.parametrize("level", RuleLevel)
+def test_the_label_names_the_fuzzy_rule(level: RuleLevel) -> None:
     """The label keeps the sign, at both levels."""
     (hit,) = compile_rules(["~viagra"], version=1, level=level).match("my vigra")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import RuleKind, compile_rules
 
 FIRES = [
@@ -223,18 +223,18 @@ def test_label_names_the_kind_and_the_rule() -> None:
 def test_strict_level_finds_masks_splits_and_typos(text: str) -> None:
     """The strict level fires where the default level stays silent."""
     default = compile_rules(["fucker"], version=1)
-    strict = compile_rules(["fucker"], version=1, level=Level.STRICT)
+    strict = compile_rules(["fucker"], version=1, level=RuleLevel.STRICT)
 
     assert (bool(default.match(text)), bool(strict.match(text))) == (False, True)
 
 
 def test_compiled_set_survives_its_bytes() -> None:
     """A set read back from bytes matches as before and keeps its problems."""
-    rules = compile_rules(["spam", "/(/"], ["free money"], version=7, level=Level.STRICT)
+    rules = compile_rules(["spam", "/(/"], ["free money"], version=7, level=RuleLevel.STRICT)
     again = type(rules).from_bytes(rules.to_bytes())
 
     assert again.match("sp@m free m0ney") == rules.match("sp@m free m0ney")
-    assert (again.version, again.level, again.problems) == (7, Level.STRICT, rules.problems)
+    assert (again.version, again.level, again.problems) == (7, RuleLevel.STRICT, rules.problems)
 
 
 def test_damaged_bytes_are_refused() -> None:

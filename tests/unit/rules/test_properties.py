@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules import compile_rules
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.stream import collapsed_stream, folded_stream
@@ -26,7 +26,7 @@ RULES = [
     "चूतिया",
 ]
 DEFAULT = compile_rules(RULES, version=1)
-STRICT = compile_rules(RULES, version=1, level=Level.STRICT)
+STRICT = compile_rules(RULES, version=1, level=RuleLevel.STRICT)
 PIECES = st.sampled_from(
     [
         *RULES,

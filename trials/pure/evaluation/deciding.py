@@ -11,13 +11,12 @@ from uuid import UUID
 
 from trials.pure.evaluation.figures import ItemResult
 from trials.pure.evaluation.items import GoldenItem
-from trials.pure.replay.deciding import PinnedSettings
 from trials.pure.replay.difference import outcome_of
 from worker.model import Decision, Message, Passage, Retrieved
 from worker.pipeline import decide
 from worker.ports import Clock, Ports
 from worker.reasons import FAILURE_FAMILIES, Reason
-from worker.steps.run import EventCase
+from worker.steps.run import PinnedSettings
 
 TIMEOUT: Final = "TIMEOUT"
 """Failure of an item that was not decided in time; not a reason, as there is no decision."""
@@ -111,17 +110,10 @@ async def decide_item(
     """
     event = item.content.event
     event = replace(event, user_id=version.account.user_id, received_at=event.created_at)
-    case = EventCase(
-        event=event,
-        account=version.account,
-        rules=version.rules,
-        policy=version.policy,
-        delivery=version.delivery,
-    )
     begun = live.clock.monotonic()
     try:
         async with asyncio.timeout(timeout_s):
-            decision = await decide(case, item_ports(item, live))
+            decision = await decide(version.case(event), item_ports(item, live))
     except TimeoutError:
         return _result(item, begun, live, answered=False, reason="", failure=TIMEOUT), None
     outcome = outcome_of(decision)

@@ -18,9 +18,9 @@ class ItemResult:
 
     Attributes:
         answered: whether a reply would go out.
-        reason: code with which it ended; empty: it was not decided.
+        reason: code of the ending; empty for an item that was not decided.
         failure: a code when a model or moderation failed, so that it says nothing of quality; else empty.
-        usd: what its calls cost at the declared prices.
+        usd: what the item's calls cost at the declared prices.
         unpriced: models that were asked and have no declared price.
     """
 
@@ -107,11 +107,11 @@ class EvaluationBound:
 
     @property
     def line(self) -> str:
-        """As it is written."""
+        """The bound as written."""
         return f"{self.name}>={self.least:g}"
 
     def problem(self, figures: EvaluationFigures) -> str | None:
-        """Why the figures are not within it; None when they are. What was not measured is not."""
+        """Why the figures are not within the bound; None when they are. Unmeasured figures are outside."""
         share = figures.share(self.name.removesuffix(LOW))
         if share is None:
             return f"{self.name}: expected at least {self.least:g}, got nothing to measure"
@@ -179,7 +179,7 @@ def figures_of(results: Iterable[ItemResult], *, items: int) -> EvaluationFigure
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float | None:
-    """The smallest value that at least ``share`` of the values do not exceed; None of none."""
+    """The smallest value that at least ``share`` of the values do not exceed; None without values."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 

@@ -24,7 +24,7 @@ BY_STATE: Final = frozenset(
 
 
 def recorded_content(recording: Recording, *, reply: str | None = None) -> GoldenContent | None:
-    """What a recording holds of its message; None: it is of an event that no AI answers.
+    """What a recording holds of its message; None for an event that the AI never answers.
 
     The passages are those that its searches found, the first search first. Without a search they are None.
     """
@@ -52,7 +52,7 @@ def recorded_content(recording: Recording, *, reply: str | None = None) -> Golde
 def ruled_label(
     ruling: str, corrected: str | None, outcome: ReplayOutcome, labelled_by: str
 ) -> GoldenLabel | None:
-    """The label of a decision that people agreed about; None: it ended for what an evaluation cannot repeat.
+    """The label of a decision that people agreed about; None for an ending that an evaluation cannot repeat.
 
     A ruling ``agree`` keeps what was decided, with its reason where it was silent. An overturned decision has
     the corrected one, and without a correction the opposite. Escalated messages are silent: no AI answers.

@@ -14,10 +14,10 @@ class ReplayState(StrEnum):
     """What came of a stored decision; all but ``MADE`` are counted and never guessed.
 
     Attributes:
-        MADE: it was made again.
-        ERASED: it is a tombstone.
-        NOT_RECORDED: it has no recording, or not any more.
-        UNREADABLE: its recording is damaged, or of another form.
+        MADE: made again.
+        ERASED: only a tombstone is stored.
+        NOT_RECORDED: without a recording, or not any more.
+        UNREADABLE: the recording is damaged, or of another form.
         NO_SETTINGS: the version of its settings is not stored.
         NEEDS_ANSWERS: something would have to be asked that was not asked then.
         FAILED: the settings could not decide it: a bug, or a candidate that breaks the engine.
@@ -65,7 +65,7 @@ class GroupCount:
     """The decisions of a group.
 
     Attributes:
-        share: of all decisions that were counted, 0..1.
+        share: 0..1, among all decisions that were counted.
         reviewed: decisions with an agreeing or overturning review; None where these are not counted.
         overturned: of the reviewed ones.
     """

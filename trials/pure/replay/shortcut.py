@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-from trials.pure.replay.deciding import PinnedSettings
 from trials.pure.replay.difference import ReplayOutcome
 from worker import moderation
 from worker.assessment import Delivery, FallbackLevel, delivered_text
 from worker.model import OPENAI_MODERATION, Account, ModerationScores, Passage, Stage
 from worker.recordings.recording import Port, RecordedAnswer, RecordedOutcome, Recording
+from worker.steps.run import PinnedSettings
 
 UNREAD: Final = frozenset(
     {"version", "record_answers", "appeals_enabled", "appeal_within_days", "appeal_due_days"}

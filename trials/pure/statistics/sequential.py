@@ -28,7 +28,7 @@ PLANNED_UNITS: Final = 2000
 
 
 class ComparisonVerdict(StrEnum):
-    """What a comparison shows: the candidate's figure against that of the control."""
+    """What a comparison shows: the candidate's figure against the control's."""
 
     TOO_FEW = "too_few"
     UNDECIDED = "undecided"
@@ -43,7 +43,7 @@ class Arm:
     Attributes:
         units: what was assigned at random and independently, such as conversations.
         mean: the figure: a share or a mean.
-        variance: of one unit; the figure's variance is ``variance / units``.
+        variance: variance of one unit; the figure's is ``variance / units``.
     """
 
     units: int
@@ -74,7 +74,7 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The candidate's figure less that of the control, valid at every look.
+    """The candidate's figure less the control's, valid at every look.
 
     Attributes:
         low: lower bound of the interval of 1 - alpha; ``-inf`` while an arm has no units.

@@ -41,7 +41,7 @@ class ReplyWeek:
     Attributes:
         replies: texts of replies, a part of all.
         answered: decisions for which the model wrote a draft or refused.
-        refused: those of them in which it refused or had no answer.
+        refused: replies in which the model refused or had no answer.
     """
 
     number: int

@@ -26,7 +26,7 @@ class SeenMessage:
     """A decided message.
 
     Attributes:
-        text: its first 500 characters.
+        text: the first 500 characters of the message.
         author: distinguishes authors; a suggestion never names one.
         rule: the rule that stopped it, such as ``flagged_keyword:spam``; empty for none.
         ruling: ``agree`` or ``overturn``; empty: not reviewed.

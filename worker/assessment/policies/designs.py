@@ -59,7 +59,7 @@ def design_of(policy: Policy) -> Design[Any]:
 
 
 def following_policy(policy: Policy) -> Policy | None:
-    """The policy that assesses next what this one would send: FailsafeNode's Failsafe -> Guardrail."""
+    """The policy that assesses what this policy would send: FailsafeNode's Failsafe -> Guardrail."""
     following = design_of(policy).following(policy)
     return following if following is not None and following.enabled else None
 
@@ -178,7 +178,7 @@ def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_D
 
 
 def _nested(name: str, field: str, data: Json) -> Policy:
-    """The policy in a field of another one; problems name its fields as ``guardrail.high_threshold``."""
+    """The policy in a field of another policy; problems name its fields as ``guardrail.high_threshold``."""
     design = DESIGNS[name].nested[field]
     if not isinstance(data, dict):
         raise PolicyRejected([f"{field}: expected a JSON object, got {type(data).__name__}"])

@@ -43,7 +43,7 @@ _WHILE = re.compile(
     r"(?<!\w)while (?:i|we|processing|searching|looking|generating|answering|trying)(?!\w)"
     r"|(?<!\w)while .{1,80} (?:looked up|searched|processed|generated|retrieved|loaded|read)(?!\w)"
 )
-"""What was done when it failed."""
+"""What the failsafe did."""
 _DOUBTING = re.compile(r"(?<!\w)i (?:think|believe|guess|suppose)(?!\w)")
 
 
@@ -217,7 +217,7 @@ def _signals(rules: RuleScore, judged: float | None) -> dict[str, float]:
 
 
 def _explanation(confidence: float | None, policy: FailsafePolicy, category: ErrorKind | None) -> str:
-    """Why the failsafe triggered or not; a confidence of None is that of a non-answer."""
+    """Why the failsafe triggered or not; ``confidence`` is None for a non-answer."""
     outcome = f"the failsafe triggered ({category.value})" if category else "the reply passed"
     if confidence is None:
         return f"The draft says that it has no answer: {outcome}."

@@ -115,7 +115,7 @@ class GuardrailPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceBreakdown:
-    """The three scores, 0..1; grounding and certainty are None when the judge gave none."""
+    """The three scores, 0..1; grounding and certainty are None without a reading by the judge."""
 
     grounding: float | None
     retrieval: float
@@ -165,7 +165,7 @@ ASPECTS: Mapping[str, str] = MappingProxyType(
 
 
 def wanted(case: DraftCase, _policy: GuardrailPolicy) -> Wanted:
-    """The two published scores; a non-answer needs none."""
+    """The two published scores; empty for a non-answer."""
     return NOTHING if is_non_answer(case.draft) else Wanted(aspects=ASPECTS)
 
 

@@ -17,7 +17,7 @@ NO_COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 class Policy(Protocol):
-    """The settings of a policy, a dataclass: the fields that every one has.
+    """The settings that every policy, a dataclass, has.
 
     Attributes:
         version: increases with every change of a default.
@@ -64,7 +64,7 @@ def policy_name(design: str, version: int) -> str:
 
 
 def draft_preview(text: str, chars: int) -> str:
-    """The first ``chars`` characters of a text, with three dots when it is longer."""
+    """The first ``chars`` characters of a text, with three dots after a longer text is cut."""
     return text if len(text) <= chars else text[:chars] + "..."
 
 
@@ -74,7 +74,7 @@ def with_timestamp(record: Mapping[str, Json], at: datetime) -> dict[str, Json]:
 
 
 def chained_assessment(first: Assessment, found: Assessment) -> Assessment:
-    """The assessment of the policy that follows, with the record of the first one, which the draft passed."""
+    """The assessment of the following policy, with the record of the first policy, which the draft passed."""
     design = first.policy.partition("@")[0]
     return replace(
         found,
@@ -163,7 +163,7 @@ def promise_assessment(design: str, policy: Policy, sentence: str) -> Assessment
 
 
 def non_answer_assessment(design: str, policy: Policy, fallback_text: str | None) -> Assessment:
-    """The assessment of a non-answer: it may be true, but does not help the author."""
+    """The assessment of a non-answer, which may be true but does not help the author."""
     return Assessment(
         policy=policy_name(design, policy.version),
         confidence=0.0,

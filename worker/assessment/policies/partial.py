@@ -27,7 +27,7 @@ _LINK = re.compile(
     r"sinon|sauf|seulement|alors|ensuite|donc|aussi|en outre)(?!\w)"
     r"|[它这那此其他她但不而并另否除因所然之同只也还則则]|如果不|此外)"
 )
-"""Beginning of a sentence that refers to the one before it or restricts it: both are kept or neither."""
+"""Beginning of a sentence that refers to or restricts the sentence before: both are kept, or neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class SupportedPart:
 def supported_part(
     case: DraftCase, reading: DraftReading | None, *, min_share: float, send_at: float
 ) -> SupportedPart | None:
-    """The sentences that a judge supports; None without a reading, when they are too few, or all are.
+    """The sentences that a judge supports; None without a reading, for too few sentences, or for all.
 
     A sentence that states nothing is left out and not counted.
     """

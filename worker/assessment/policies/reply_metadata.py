@@ -18,7 +18,7 @@ def reply_metadata(decision: Decision) -> dict[str, Json]:
 
 
 def text_metadata(found: Assessment | None, model: str | None) -> dict[str, Json]:
-    """The same of a text with this assessment, which this model wrote, or none."""
+    """The metadata of a text with this assessment; ``model`` is None for a text that no model wrote."""
     measured = found is not None and found.measured
     return {
         "model": model,

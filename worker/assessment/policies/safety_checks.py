@@ -223,7 +223,7 @@ def citations_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
 
 
 def grounding_score(case: DraftCase) -> float:
-    """0..1, share of the reply's sentences that overlap with the passages; 1 when none states a fact."""
+    """0..1, share of the reply's sentences that overlap with the passages; 1 without stated facts."""
     known = set(text_units(normalised_text(case.context)))
     stated = [
         fact_units(text_units(s)) for s in split_sentences(normalised_text(without_citations(case.draft)))
@@ -234,7 +234,7 @@ def grounding_score(case: DraftCase) -> float:
 
 
 def answer_check() -> SafetyCheck:
-    """Check 5 of a non-answer: it fails, because nothing is grounded in the passages."""
+    """Check 5 of a non-answer, which fails, because nothing is grounded in the passages."""
     return SafetyCheck(
         name="answer_grounding",
         detail="the draft says that it has no answer",

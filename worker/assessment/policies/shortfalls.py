@@ -21,14 +21,14 @@ class Shortfall(StrEnum):
 
     @classmethod
     def of_readings(cls) -> tuple[Shortfall, ...]:
-        """Those that a reading looks for."""
+        """The shortfalls that a reading looks for."""
         return (cls.PROMISE, cls.UNGROUNDED, cls.UNQUOTED, cls.CONTESTED, cls.IRRELEVANT)
 
 
 def found_shortfalls(
     checked: CheckedReading, *, send_at: float, check_relevance: bool
 ) -> tuple[Shortfall, ...]:
-    """The shortfalls of a reading, the one that decides first."""
+    """The shortfalls of a reading, the deciding shortfall first."""
     named = checked.contested or checked.unquoted
     found = {
         Shortfall.PROMISE: checked.promises,

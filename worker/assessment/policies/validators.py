@@ -98,12 +98,12 @@ class ValidatorsPolicy:
 
 
 def is_overconfident(text: str) -> bool:
-    """Whether a reply claims certainty by a listed phrase; "not guaranteed" claims none."""
+    """Whether a reply claims certainty by a listed phrase; "not guaranteed" claims no certainty."""
     return phrase_pattern(OVERCONFIDENCE_PATTERNS).search(_NEGATED.sub(" ", folded_text(text))) is not None
 
 
 def context_overlap(case: DraftCase) -> float:
-    """0..1, share of the reply's distinct words that occur in the context; 1 when the reply has none."""
+    """0..1, share of the reply's distinct words that occur in the context; 1 for a reply without words."""
     said = set(text_units(normalised_text(without_citations(case.draft))))
     return len(said & set(text_units(normalised_text(case.context)))) / len(said) if said else 1.0
 
@@ -181,7 +181,7 @@ def confidence_tier(score: float) -> Tier:
 
 
 def fallback_answer(policy: ValidatorsPolicy, language: str | None) -> str:
-    """The safe text for a language; it never contains the refused reply."""
+    """The safe text for a language, never with the refused reply."""
     code = language if language is not None and language in policy.fallbacks else "en"
     text = policy.fallbacks.get(code, FALLBACKS["en"])
     hours = policy.learning_interval_hours

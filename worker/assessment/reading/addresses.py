@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _LETTER: Final = r"a-z0-9\u00df-\u00ff"
-"""Of names of hosts; letters of a script without spaces may stand directly beside an address."""
+"""Letters of host names; letters of a script without spaces may stand directly beside an address."""
 _END: Final = r"\s<>()\[\]{}\"'`*“”„«»\u3000-\u9fff\uac00-\ud7af\uff00-\uffef"
 """Characters that no address has: spaces, brackets, quotation marks, Markdown, Chinese, Japanese, Korean."""
 _ADDRESS: Final = re.compile(

@@ -92,7 +92,7 @@ def _has_unit(
 
 
 def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures]) -> bool:
-    """Whether an amount stands in place of one that the quotes have and the draft leaves out."""
+    """Whether an amount stands in place of an amount that the quotes have and the draft leaves out."""
     if unit in BARE or not amounts(readings, unit).isdisjoint(known[0].amounts):
         return False
     bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in BARE))

@@ -62,7 +62,7 @@ def _object(text: str) -> dict[str, Json]:
 
 
 def _as_answer(value: Json) -> dict[str, Json]:
-    """A value as an answer; empty for one that cannot be any."""
+    """A value as an answer; empty for a value of another shape."""
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         return {"sentences": value} if value else {}
     return value if isinstance(value, dict) else {}
@@ -152,7 +152,7 @@ def _whole(found: Json, place: int) -> int:
 
 
 def _share(found: Json, missing: ReadingOutcome) -> float:
-    """A number from 0 to 1, also as text; "yes" and 7 are none."""
+    """A number from 0 to 1, also as text; None for others, such as "yes" and 7."""
     if isinstance(found, bool) or not isinstance(found, int | float | str):
         raise _Unusable(missing, repr(found))
     try:

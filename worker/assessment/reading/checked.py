@@ -23,7 +23,7 @@ class CheckedReading:
 
     Attributes:
         relevance: 0..1, probability that the draft answers the question.
-        left_out: what it leaves out of what was asked; often empty.
+        left_out: what the draft leaves out of the question; often empty.
     """
 
     sentences: tuple[ReadSentence, ...]
@@ -32,7 +32,7 @@ class CheckedReading:
 
     @property
     def support(self) -> float:
-        """0..1, that of the worst sentence; 0 when no sentence is supported."""
+        """0..1, support of the worst sentence; 0 when no sentence is supported."""
         return min((each.support for each in self.sentences if each.support is not None), default=UNPROVEN)
 
     @property

@@ -14,13 +14,13 @@ from worker.assessment.text.wordlists import folded_text, list_pattern
 MOST_WORDS: Final = 2
 """Content words of a sentence too short to state much ("These things happen!")."""
 MOST_COURTESY_WORDS: Final = 4
-"""The same beside a word of regret or thanks ("I am sorry, get well soon!")."""
+"""Most words beside a word of regret or thanks ("I am sorry, get well soon!")."""
 _ABOUT: Final = re.compile(
     r"(?: you| ihnen| dir| euch)?[\s,]*"
     r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
     r"\b[^,.;:!?]*[.!]*"
 )
-"""What is regretted or thanked for; it states nothing, whatever it names."""
+"""What is regretted or thanked for: a courtesy, whatever it names."""
 _MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
 """What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
 

@@ -136,7 +136,7 @@ def _calendar_days(text: str) -> set[date]:
 
 @once
 def covered_dates(text: str) -> frozenset[str]:
-    """The dates that a text speaks of, also abbreviated, with those of "weekdays", "weekend" and "daily"."""
+    """The dates that a text names, also abbreviated, with the days of "weekdays", "weekend" and "daily"."""
     dates = set(named_dates(text)) | short_days(text)
     folded = folded_text(text)
     for name, covered in (
@@ -185,6 +185,6 @@ LOOK_BACK: Final = 12
 """Characters before the name of a month in which its day or its preposition stands."""
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 LEAST_MONTH: Final = 28
-"""Days that every month has; counting from a later one is left to the judge."""
+"""Days that every month has; counting from a later day is left to the judge."""
 AMBIGUOUS: Final = frozenset({"may", "march", "mars", "mai", "mei", "maj", "marzo"})
 """Names of months that are also everyday words in one of the languages."""

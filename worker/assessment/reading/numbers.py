@@ -112,7 +112,7 @@ def _plain_digits(text: str) -> str:
 
 
 def _without_time(found: re.Match[str], sure: set[int], possible: set[int]) -> str:
-    """A space for a time of day, which is added to the times; anything else as it stands."""
+    """A space for a time of day, which is added to the times; other text unchanged."""
     sign = found["minute"] and found["sign"]
     if not (found["half"] or found["word"] or (sign and sign != ".")):
         return found[0]

@@ -68,7 +68,7 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
 
 
 def _unlimited(clause: str, language: str | None) -> str | None:
-    """The word of a clause that says "all" without a limit after it."""
+    """The word of a clause that says "all" without a following limit."""
     found = language_pattern("universal", language).search(clause)
     if found is None or says("privative", clause[: found.start()], language):
         return None

@@ -15,11 +15,11 @@ _PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
 LEAST_SIGNS: Final = 4
-"""The same for a script that writes a word in one or two signs."""
+"""Least length in a script that writes a word in one or two signs."""
 
 
 def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
-    """The first place of a quote in passages given as (title, text); None where it stands in none.
+    """The first place of a quote in passages given as (title, text); None for a quote that no passage has.
 
     A quote with an ellipsis is the longest of its pieces.
     """
@@ -47,7 +47,7 @@ def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
 
 
 def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
-    """The paragraph, list or table that the quote stands in: it may give a number that the quote lacks."""
+    """The paragraph, list or table around the quote, which may give a number that the quote lacks."""
     title, text = passages[quote.passage - 1]
     if quote.start is None or quote.end is None:
         return title

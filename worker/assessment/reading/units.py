@@ -64,7 +64,7 @@ def unit_beside(folded: str, start: int, end: int) -> str:
 
 
 def amounts(readings: frozenset[str], unit: str) -> Amounts:
-    """A number with its unit in every unit that can express it; none without a unit of measure."""
+    """A number in every unit that can express it; empty without a unit of measure."""
     if unit in ("", THING):
         return frozenset()
     values = [float(each) for each in readings if each.count(".") <= 1 and len(each) < _LOOK_AHEAD]

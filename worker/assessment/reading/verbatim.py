@@ -62,5 +62,5 @@ _SIGNS: Final = ".,;:!?()[]\"“”„«»'。，！？、；："
 
 
 def _limits(sentence: str) -> bool:
-    """Whether a sentence limits the one before it ("However, ...", "Unless ...")."""
+    """Whether a sentence limits the sentence before it ("However, ...", "Unless ...")."""
     return bool(sentence) and list_pattern("limiting_heads").match(folded_text(sentence).lstrip()) is not None

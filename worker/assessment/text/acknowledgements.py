@@ -19,7 +19,7 @@ from worker.assessment.text.words import is_unspaced, split_sentences, word_toke
 _MOST_CHARS: Final = 300
 """Longest acknowledgement; a longer text also says something else."""
 _LEAST_SYLLABLES: Final = 2
-"""Of a laugh: "haha", "kk"."""
+"""Least syllables of a laugh: "haha", "kk"."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1+")
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 

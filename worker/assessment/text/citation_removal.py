@@ -24,7 +24,7 @@ _HIGHEST: Final = 99
 
 _CLOSING: Final = frozenset(".,;:!?…)]}»”’%。，、；：！？）」』】》،؛؟।॥")
 _SPACED_CLOSING: Final = frozenset("!?:;»")
-"""French writes a space before these; it is kept."""
+"""French writes a space before these; the space is kept."""
 _OPENING: Final = frozenset("([{«“‘（「『【《¿¡")
 _STOPS: Final = frozenset(".!?…。！？")
 _FIRST_UNSPACED: Final = "\u0e00"  # scripts from Thai on write no space between words, except Hangul
@@ -43,7 +43,7 @@ def delivered_text(draft: str, passages: Sequence[Passage]) -> str:
 
 
 def read_text(sentence: str, passages: Sequence[Passage]) -> str:
-    """A sentence of a draft as a judge reads it: as it is delivered, with the label of its citation."""
+    """A sentence of a draft as a judge reads it: as delivered, with the label of its citation."""
     return _unmarked(sentence, passages)[0].strip()
 
 

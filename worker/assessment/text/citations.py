@@ -35,12 +35,12 @@ class CitationCheck:
 
     @property
     def coverage(self) -> float:
-        """0..1, share of sentences with a valid citation; 1 when there are none."""
+        """0..1, share of sentences with a valid citation; 1 without sentences."""
         return 1.0 if not self.sentences else 1.0 - len(self.uncited) / self.sentences
 
     @property
     def marked(self) -> float:
-        """0..1, share of sentences with a citation, valid or not; 1 when there are none."""
+        """0..1, share of sentences with a citation, valid or not; 1 without sentences."""
         return 1.0 if not self.sentences else 1.0 - len(self.unmarked) / self.sentences
 
 
@@ -89,7 +89,7 @@ def citation_check(draft: str, passages: Sequence[Passage], language: str = "en"
 
 
 def sentences_with_citations(draft: str, language: str = "en") -> list[str]:
-    """Sentences with a letter or digit; a citation after the full stop belongs to the sentence before it."""
+    """Sentences with a letter or digit; a citation after the full stop belongs to the ended sentence."""
     parts: list[str] = []
     for start, end in sentence_spans(draft, language):
         part = draft[start:end].strip()

@@ -27,7 +27,7 @@ class Grammar:
     spaced: bool = True
 
     def one_of(self, name: str) -> str:
-        """The expressions of a rule as one; it never matches where the language has none."""
+        """The expressions of a rule as one expression, which never matches in a language without them."""
         return "|".join(f"(?:{each})" for each in self.rules.get(name, (NEVER,)))
 
     @property
@@ -51,7 +51,7 @@ def grammars(kind: str) -> Mapping[str, Grammar]:
 
 @cache
 def idioms() -> re.Pattern[str]:
-    """Phrases that look like the admission of having no answer and are none."""
+    """Phrases that only look like the admission of having no answer."""
     return re.compile("|".join(_loaded()["idioms"]))
 
 

@@ -25,7 +25,7 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
     ("latin", re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"), frozenset()),
 )
 SHIPPED_LANGUAGES = ("en", "vi", "zh")
-"""The candidates when an account configured no languages: those of the built-in texts."""
+"""The candidates when an account configured no languages: the languages of the built-in texts."""
 
 _WITH_STOP_WORDS = ("en", "vi", "es", "fr", "de")
 
@@ -72,7 +72,7 @@ def mixed_script_words(text: str) -> tuple[str, ...]:
 
 
 def wrong_language(text: str, wanted: str, configured: Sequence[str]) -> str | None:
-    """The language or script of a text when it is certainly not ``wanted``, else None.
+    """The language or script of a text that certainly is not ``wanted``, else None.
 
     Only the languages in ``configured`` are detected; any other is noticed only by its script. A short or
     mixed text counts as ``wanted``.

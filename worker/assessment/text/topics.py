@@ -77,7 +77,7 @@ def unknown_topics(query: str, context: str) -> tuple[str, ...]:
 
 
 def _topic(run: Sequence[str], known: _Known) -> str | None:
-    """A run of neighbouring words as one topic: whole when it is short, else its unknown words."""
+    """A run of neighbouring words as one topic: a short run whole, of a longer run the unknown words."""
     if is_unspaced(run[0]):
         fits = _HAN_CHARS[0] <= len(run[0]) <= _HAN_CHARS[1]
         return run[0] if fits and not known.has_most_of(run[0]) else None

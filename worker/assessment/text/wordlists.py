@@ -42,7 +42,7 @@ def list_pattern(name: str) -> re.Pattern[str]:
 
 @cache
 def language_pattern(name: str, language: str | None) -> re.Pattern[str]:
-    """One pattern for the phrases of a list in one language; in all where it has none for the language."""
+    """One pattern for the phrases of a list in one language, or in all where the list lacks the language."""
     entries = _lists()[name]
     if language not in entries:
         return list_pattern(name)
@@ -62,7 +62,7 @@ def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def one_of(phrases: Sequence[str]) -> str:
-    """An expression for one of the phrases, tried in their order; it never matches without any.
+    """An expression for one of the phrases, tried in their order; never matches for an empty list.
 
     Phrases with the same first letter are one alternative: most places of a text are left after one look.
     """

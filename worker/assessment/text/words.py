@@ -39,7 +39,7 @@ _ENDINGS = (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("l
 
 @lru_cache(maxsize=CACHED_WORDS)
 def comparable_unit(word: str) -> str:
-    """A folded word as it is compared.
+    """A folded word as comparable unit.
 
     Words that differ only in an English ending, or in the place of the tone mark of a Vietnamese syllable
     (``hoà`` and ``hòa``), are equal.

@@ -32,7 +32,7 @@ ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєо�
 prepositions and pronouns of languages in Latin, Cyrillic and Greek script; Hebrew writes them as part of a
 word."""
 ONE_LETTER_WORDS_AFTER = frozenset("aiавиікосуяєοη")
-"""The same after spaced letters, without ``e``, ``o`` and ``y``, which end too many English words."""
+"""One-letter words after spaced letters: without ``e``, ``o``, ``y``, which end many English words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ JOSA = frozenset([
 """Particles and endings that may follow a Korean noun inside the same written word."""
 
 JOSA_SHORT = frozenset("는가은를을의")
-"""The same after a noun of one syllable; the other particles form new words too often."""
+"""Particles after a noun of one syllable; the other particles form new words too often."""
 
 LONG_PIECE = 12
 """Letters after a sign that are searched for a digit, which indicates that signs are letters there."""

@@ -1,10 +1,10 @@
-"""Whether the gaps of a candidate are those of the rule, or separate all letters."""
+"""Whether the gaps of a candidate are as in the rule, or separate all letters."""
 
 from __future__ import annotations
 
 from itertools import groupby, pairwise
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.folding.fold import script_code
 from worker.rules.folding.units import LetterUnit, is_spaceless
 from worker.rules.model import MatchMethod
@@ -15,13 +15,13 @@ _CLAUSE_END = frozenset("。！？，、；：\n\r")
 
 
 def gaps_agree(
-    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
+    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: RuleLevel
 ) -> bool:
-    """Whether the gaps are those of the rule, or separate all letters of a word, or (strict) are anywhere."""
+    """Whether the gaps are as in the rule, or separate all letters of a word, or (strict) are anywhere."""
     words = _words(expected, found)
     enough = len({unit.at for unit in found}) >= MIN_SEPARATED
     states = [_word_state(word, enough=enough) for word in words]
-    if "partial" in states and level is Level.DEFAULT:
+    if "partial" in states and level is RuleLevel.DEFAULT:
         return False
     if "spaced" in states or "partial" in states:
         methods.add(MatchMethod.SEPARATED)
@@ -33,7 +33,7 @@ def gaps_agree(
         if is_spaceless(word[0].char) or _soft_gap(expected, number):
             continue
         if states[number] != "spaced" or states[number - 1] != "spaced":
-            if level is Level.DEFAULT:
+            if level is RuleLevel.DEFAULT:
                 return False
             methods.add(MatchMethod.GLUED)
     return True

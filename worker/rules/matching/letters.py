@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.folding.fold import LEET, LEET_OTHER, base_letter, natural_form, script_code
 from worker.rules.folding.units import LetterUnit
 from worker.rules.model import MatchMethod
@@ -19,7 +19,7 @@ MIN_STRETCH = 3
 
 
 def letters_agree(
-    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
+    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: RuleLevel
 ) -> bool:
     """Whether the letters are the rule's, stretched or not; differences are added to ``methods``."""
     if len(expected) == len(found):
@@ -33,7 +33,7 @@ def letters_agree(
     )
     if pairs is None:
         return False
-    if level is Level.DEFAULT and max(map(_stretch, pairs), default=0) < MIN_STRETCH:
+    if level is RuleLevel.DEFAULT and max(map(_stretch, pairs), default=0) < MIN_STRETCH:
         return False
     methods.add(MatchMethod.REPEAT)
     return all(_run_agrees(*pair, found, methods) for pair in pairs)
@@ -92,7 +92,7 @@ def _run_agrees(
 
 
 def letter_method(expected: LetterUnit, found: LetterUnit, whole: Sequence[LetterUnit]) -> MatchMethod | None:
-    """How one letter of a text is the rule's, or None when it is another; ``whole`` are all letters found."""
+    """How a letter of a text is the rule's, or None for another letter; ``whole`` are all letters found."""
     rule_letter, char = expected.char, found.char
     if expected.letter != found.letter:
         return None

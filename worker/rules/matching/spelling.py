@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from worker.model import Level
+from worker.model import RuleLevel
 from worker.rules.folding.fold import TABLES, Fold, natural_form
 from worker.rules.folding.units import letter_units, rule_units
 from worker.rules.matching.evasion import is_genuine_leet
@@ -22,8 +22,8 @@ _OTHER_SPELLING = frozenset(
 """Methods by which letters, accents or the number of words differ from the rule's."""
 
 
-def spelling_methods(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[MatchMethod] | None:
-    """The methods by which the matched text spells the rule, or None when it does not."""
+def spelling_methods(rule: Rule, fold: Fold, matched: str, level: RuleLevel) -> frozenset[MatchMethod] | None:
+    """The methods by which the matched text spells the rule, or None for another text."""
     expected, found = rule_units(rule.core, fold), list(letter_units(matched, fold))
     methods: set[MatchMethod] = set()
     if not letters_agree(expected, found, methods, level):

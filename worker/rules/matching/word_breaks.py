@@ -17,7 +17,7 @@ BREAK_CONTEXT = 24
 LIKELY = 4.0
 """The keyword is read as a word if that reading is at most this many times rarer than the breaker's."""
 RARE_COST = 140
-"""Cost of a keyword that the table of words lacks: that of the rarest words in it."""
+"""Cost of a keyword that the table of words lacks: the cost of the rarest words of the table."""
 MIN_KANA = 3
 """Fewest characters of a keyword without Han that may end inside a word of the breaker: two kana occur
 everywhere (``しね`` in ``わたしねむい``)."""

@@ -13,14 +13,14 @@ from trials.pure.suggestions.model import SeenMessage
 from trials.pure.suggestions.rules import rule_suggestions
 from trials.pure.suggestions.words import word_suggestions
 from worker.account_settings import rule_problems
-from worker.model import Account, Level
+from worker.model import Account, RuleLevel
 from worker.rules import compile_account_rules
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 MASKED = "you f*cker"
 """The strict level reads the masked letter, the default level does not."""
 DEFAULT = Account(user_id="shop", version=3, flagged_keywords=("fucker",))
-STRICT = replace(DEFAULT, rule_level=Level.STRICT)
+STRICT = replace(DEFAULT, rule_level=RuleLevel.STRICT)
 
 
 def seen(number: int, text: str, ruling: str = "", rule: str = "") -> SeenMessage:
@@ -35,7 +35,7 @@ def test_compiled_rules_have_the_version_and_the_level_of_the_account() -> None:
     """Two accounts with the same words and two levels match differently."""
     found = [compile_account_rules(each) for each in (DEFAULT, STRICT)]
 
-    assert [(each.version, each.level) for each in found] == [(3, Level.DEFAULT), (3, Level.STRICT)]
+    assert [(each.version, each.level) for each in found] == [(3, RuleLevel.DEFAULT), (3, RuleLevel.STRICT)]
     assert [bool(each.match(MASKED)) for each in found] == [False, True]
 
 

@@ -1,4 +1,4 @@
-"""Answers a request in the language and time zone of its reader."""
+"""The language and time zone in which a request is answered."""
 
 from __future__ import annotations
 
