@@ -131,6 +131,8 @@ def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> st
     meanwhile = f"meanwhile {endpoint.meanwhile}"
     if status in {401, 403, 407}:
         return f"set {endpoint.key_variable} to a key that the endpoint accepts; {meanwhile}"
+    if status is not None and 300 <= status < 400:
+        return f"set {endpoint.variable} to the address that this server redirects to; {meanwhile}"
     if status in {402, 429}:
         return f"check the quota and the rate limits of {endpoint.key_variable}; {meanwhile}"
     if kind in {"timeout", "connection", "server_error"} and status != 501:

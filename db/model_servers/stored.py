@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from db.connection import Connection
 from db.model_servers.sealing import open_seal, seal
 from db.pool import Pool, fetch_as
+from db.rows import rows_as
 from worker.settings import ModelRole, ModelServerSettings, StoredServer
 
 SELECT: Final = "SELECT role, url, sealed_key, model, changed_by, changed_at FROM model_servers ORDER BY role"
@@ -20,6 +21,7 @@ STORE: Final = """
     ON CONFLICT (role) DO UPDATE SET url = excluded.url, sealed_key = excluded.sealed_key,
         model = excluded.model, changed_by = excluded.changed_by, changed_at = now()
 """
+LOCK: Final = "LOCK TABLE model_servers IN SHARE ROW EXCLUSIVE MODE"
 Known = TypeVar("Known", bound=ModelServerSettings)
 
 
@@ -64,6 +66,12 @@ def opened_key(sealed: bytes, role: ModelRole, url: str | None, key: SecretStr |
 async def load_rows(source: Pool) -> tuple[ServerRow, ...]:
     """The stored servers; raises what ``checkout`` raises."""
     return tuple(await fetch_as(source, ServerRow, SELECT))
+
+
+async def lock_rows(connection: Connection) -> tuple[ServerRow, ...]:
+    """The stored servers, which no other transaction changes until this one ends."""
+    await connection.execute(LOCK)
+    return await rows_as(connection, ServerRow, SELECT)
 
 
 async def load_servers(source: Pool, key: SecretStr | None) -> tuple[StoredServer, ...]:

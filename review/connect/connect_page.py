@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.model_servers.stored import load_rows, store_servers
+from db.model_servers.stored import ServerRow, load_rows, lock_rows, store_servers
 from db.people.attempts import AttemptKind
 from db.people.first_steps import MODELS_FAILED, MODELS_TESTED
 from db.people.records import EVERY_ACCOUNT
@@ -34,6 +34,10 @@ CALLS: Final = {
 IN_WORDS: Final = (
     ("to a key that the endpoint accepts", mark("The server refuses the key. Enter another key.")),
     ("check the quota", mark("The quota or the rate limit of this key is used up: see the vendor's page.")),
+    (
+        "redirects to",
+        mark("The server sends calls to another address, and Hushgate does not follow. Enter that address."),
+    ),
     ("and the network", mark("The server does not answer. Check the address and that the server runs.")),
     ("that answers in JSON", mark("This model does not answer as a judge must. Choose another model.")),
     (
@@ -47,8 +51,9 @@ IN_WORDS: Final = (
 async def show_connect(visit: Visit) -> Response:
     """The servers in force, without their keys."""
     _require_everywhere(visit)
-    forms = stored_forms(visit.site.settings, await load_rows(visit.store.pool))
-    return _page(visit, forms, saved="saved" in visit.request.query_params)
+    rows = await load_rows(visit.store.pool)
+    saved = "saved" in visit.request.query_params
+    return _page(visit, stored_forms(visit.site.settings, rows), version=_version(rows), saved=saved)
 
 
 async def change_connect(visit: Visit) -> Response:
@@ -66,24 +71,36 @@ async def change_connect(visit: Visit) -> Response:
         return _page(visit, forms, status=400, problem=problem)
     answers: Sequence[ModelAnswer] = ()
     if what != SAVE_ANYWAY:
-        await begin_attempt(visit, AttemptKind.MODEL_TEST, "begun")
+        try:
+            await begin_attempt(visit, AttemptKind.MODEL_TEST, "begun")
+        except Refused as refused:  # the form keeps what was typed
+            return _page(visit, forms, status=refused.status, problem=refused.text)
         answers = await run_in_threadpool(test, servers)
         failed = sum(not each.answered for each in answers)
         await visit.log(LoggedAction.SETTINGS, detail={MODELS_TESTED: len(answers), MODELS_FAILED: failed})
         if failed or what == TEST:
             return _page(visit, forms, answers=answers)
-    await _save(visit, servers, forms, tested=what == SAVE)
-    return visit.redirect("connect", "saved=1")
+    if await _save(visit, servers, forms, tested=what == SAVE):
+        return visit.redirect("connect", "saved=1")
+    problem = _("Another person saved other servers meanwhile. Save again to replace those servers.")
+    version = _version(await load_rows(visit.store.pool))
+    return _page(visit, forms, status=409, problem=problem, version=version)
 
 
 async def _save(
     visit: Visit, servers: Sequence[StoredServer], forms: Sequence[RoleForm], *, tested: bool
-) -> None:
-    """Store the servers, each with its line in the access log; of a key only whether there is one."""
+) -> bool:
+    """Store the servers, each with its line in the access log; of a key only whether there is one.
+
+    False: nothing is stored, as another person changed the servers since the form was shown.
+    """
     free = {each.role for each in forms if not (each.url_set_by and each.model_set_by)}
     async with visit.store.writing() as connection:
-        changed = [each for each in servers if each.role in free]
         by, key = visit.person.login, visit.site.settings.secrets_key
+        rows = await lock_rows(connection)
+        if _version(rows) != visit.field("version") and any(row.changed_by != by for row in rows):
+            return False
+        changed = [each for each in servers if each.role in free]
         await store_servers(connection, changed, key, changed_by=by)
         for each in changed:
             detail = {
@@ -94,6 +111,12 @@ async def _save(
                 "tested": tested,
             }
             await visit.log(LoggedAction.SETTINGS, detail=detail, connection=connection)
+    return True
+
+
+def _version(rows: Sequence[ServerRow]) -> str:
+    """Which state of the stored servers a form was made from."""
+    return max((row.changed_at.isoformat() for row in rows), default="")
 
 
 def _missing(visit: Visit, servers: Sequence[StoredServer]) -> str:
@@ -121,6 +144,7 @@ def _page(
     answers: Sequence[ModelAnswer] = (),
     problem: str = "",
     saved: bool = False,
+    version: str | None = None,
 ) -> Response:
     return visit.render(
         "connect/connect.html",
@@ -129,6 +153,7 @@ def _page(
         answers=[(each, CALLS.get(each.call, ""), _in_words(each)) for each in answers],
         problem=problem,
         saved=saved,
+        version=visit.field("version") if version is None else version,
         possible=visit.site.first_run.test_servers is not None,
         can_keep_keys=visit.site.settings.secrets_key is not None,
     )

@@ -171,16 +171,23 @@ def _typed_place(
             assert_never(use)
     if problem := address_problem(url):
         return url or None, None, problem
-    if len(given) > KEY_CHARS or not given.isascii() or not given.isprintable():
-        return url, None, length_problem(KEY_CHARS)
-    if given and known.secrets_key is None:
-        text = _("This server cannot store a key: it needs HUSHGATE_SECRETS_KEY, and so do the workers.")
-        return url, None, text
+    if problem := _key_problem(given, can_keep=known.secrets_key is not None):
+        return url, None, problem
     if given:
         return url, SecretStr(given), ""
     carried = _carried(visit.field(f"{role}_carried"), known, role, url)
     kept = before.key if before is not None and before.url == url else None
     return url, carried or kept, ""
+
+
+def _key_problem(key: str, *, can_keep: bool) -> str:
+    if len(key) > KEY_CHARS:
+        return length_problem(KEY_CHARS)
+    if not key.isascii() or not key.isprintable():
+        return _("A key holds plain letters, digits and signs only. Copy the key again.")
+    if key and not can_keep:
+        return _("This server cannot store a key: it needs HUSHGATE_SECRETS_KEY, and so do the workers.")
+    return ""
 
 
 def _carried(sealed: str, known: ModelServerSettings, role: ModelRole, url: str) -> SecretStr | None:

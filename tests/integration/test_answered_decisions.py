@@ -232,6 +232,7 @@ def test_a_queue_item_shows_the_draft_and_nothing_of_others(desk: Desk, lead: Vi
         assert 'name="action"' not in each
         assert "An answer of a colleague." not in each
         assert BADGES[AnswerState.WRITTEN] not in each
+        assert "Nothing was sent.</p>" not in each, "the answer of a colleague was"
     assert BADGES[AnswerState.WRITTEN] not in listed
     assert "An answer of a colleague." not in listed
     assert "An answer of a colleague." not in home

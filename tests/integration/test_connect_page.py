@@ -23,6 +23,7 @@ SECRETS_KEY = base64.b64encode(bytes(range(32))).decode()
 KEY = "sk-key-of-the-test"
 MARKUP = "<script>alert(1)</script>"
 CARRIED = re.compile(r'name="model_carried" value="([^"]+)"')
+VERSION = re.compile(r'name="version" value="([^"]+)"')
 DONE = re.compile(r'<li class="done">\s*<span>([^<]+)</span>')
 
 
@@ -106,6 +107,38 @@ def test_a_server_that_fails_is_saved_only_when_the_person_insists(
     assert stored(url)["moderation"]["model"] == "off"
 
 
+def test_servers_of_another_administrator_are_not_replaced_unseen(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """A form from before is shown again with what was typed; saved again, its servers are stored."""
+    first, second = admin_of(visitors, url), admin_of(visitors, url)
+    form = {"model_url": sandbox.base_url, "moderation_use": "off", "what": "save_anyway", "version": ""}
+    saved = [first.post("/connect", **form, model_model=name).status_code for name in ("a", "twice")]
+    refused = second.post("/connect", **form, model_model="b")
+    kept = stored(url)["model"]["model"]
+    again = {**form, "version": VERSION.findall(refused.text)[0]}
+    insisted = second.post("/connect", **again, model_model="b")
+
+    assert saved == [303, 303], "a form that is sent twice is no conflict"
+    assert refused.status_code == 409
+    assert 'value="b"' in refused.text
+    assert kept == "twice"
+    assert insisted.status_code == 303
+    assert stored(url)["model"]["model"] == "b"
+
+
+def test_a_key_with_other_letters_is_refused_in_words(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """No call is made with such a key, and nothing about its length is said."""
+    admin = admin_of(visitors, url)
+    refused = admin.post("/connect", model_url=sandbox.base_url, model_key="sk-k\u00e9y", what="save")
+
+    assert refused.status_code == 400
+    assert "characters" not in refused.text
+    assert stored(url) == {}
+
+
 def test_a_test_saves_nothing(visitors: Visitors, url: str, sandbox: SandboxHandle) -> None:
     """And shows how long each call took; what was typed is shown as text."""
     admin = admin_of(visitors, url)
@@ -172,9 +205,7 @@ def test_without_a_key_for_secrets_no_key_is_stored(url: str, sandbox: SandboxHa
 def test_tests_are_limited(visitors: Visitors, url: str, sandbox: SandboxHandle) -> None:
     """They cost money."""
     admin = admin_of(visitors, url)
-    statuses = [
-        admin.post("/connect", model_url=sandbox.base_url, what="test").status_code for _ in range(12)
-    ]
+    answers = [admin.post("/connect", model_url=sandbox.base_url, what="test") for _ in range(5)]
 
-    assert statuses[0] == 200
-    assert statuses[-1] == 429
+    assert [each.status_code for each in answers] == [200, 200, 200, 429, 429]
+    assert f'value="{sandbox.base_url}"' in answers[-1].text, "what was typed is kept"

@@ -258,6 +258,15 @@ def test_a_live_call_that_fails_says_what_to_correct(
     assert KEY not in ended.out + ended.err
 
 
+def test_a_server_that_redirects_elsewhere_is_no_wrong_model(shell: Shell) -> None:
+    """The address is what to change."""
+    answers = {"/v1/models": listing(MODEL, MODERATION), "/v1/chat/completions": (307, {})}
+    with api(answers) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1", "--live")
+
+    assert found["live model call"]["fix"].startswith("set HUSHGATE_MODEL_URL to the address")
+
+
 def test_a_moderation_call_that_fails_says_what_to_correct(shell: Shell, sandbox: SandboxHandle) -> None:
     """A revoked key is found before events are."""
     sandbox.add_rule("moderations", "401")
