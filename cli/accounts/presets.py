@@ -48,7 +48,8 @@ def preset(
         version = asyncio.run(store_account.save(account, preset_changes(name, stored)))
     _show(name, _changes(stored, after), _risks(stored, after), version, plain=plain)
     if not save:
-        print_message("Nothing is stored: add --account and --save to store it.", style="yellow")
+        missing = "--save" if account else "--account and --save"
+        print_message(f"Nothing is stored: add {missing} to store the preset.", style="yellow")
 
 
 def _list(account: Account | None, *, plain: bool) -> None:
