@@ -15,7 +15,7 @@ from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
-from worker.steps import assessing, context, drafting, guards, second_draft, several, suggesting
+from worker.steps import assessing, context, drafting, guards, second_draft, several_models, suggesting
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
@@ -44,7 +44,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     settled = conversation_endings.earlier_ending(case.event, case.conversation)
     if settled is not None and settled.reason_code is not Reason.MESSAGE_REPEATED:
         return decision_of(trace, settled)
-    if settled is None and (typed := conversation_endings.typed_ending(case.event)) is not None:
+    if settled is None and (typed := conversation_endings.ending_of_type(case.event)) is not None:
         is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
         return decision_of(trace, typed, remember=is_kept)
     masker = account_masker(case.account)
@@ -131,11 +131,11 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
 
 async def _drafted(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
     """A clean draft; of several models the most central one."""
-    if not (names := several.model_names(run)):
+    if not (names := several_models.model_names(run)):
         return await _clean_draft(run, found, history)
-    runs = [several.run_with(run, name) for name in names]
+    runs = [several_models.run_with(run, name) for name in names]
     made = iter(await all_of(_clean_draft(each, found, history) for each in runs if each))
-    return several.chosen(run, names, [next(made) if each else None for each in runs])
+    return several_models.chosen(run, names, [next(made) if each else None for each in runs])
 
 
 async def _clean_draft(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:

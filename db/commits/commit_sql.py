@@ -34,6 +34,7 @@ KEY_OF_BURIED: Final = f"""
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
+"""Takes over the key of an entry that became a dead letter, for a further entry of its event."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """

@@ -54,7 +54,7 @@ class Storage:
         """False while decisions may not be storable."""
         return self._open.is_set()
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Return once decisions can be stored."""
         await self._open.wait()
 
@@ -69,10 +69,10 @@ class Storage:
         """Close, and return when open again: True after an outage, False if the first probe passed."""
         before = self._outages
         self.doubt(why)
-        await self.opened()
+        await self.wait_until_open()
         return self._outages > before
 
-    async def problem(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
+    async def run_until_outcome(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
         """Run an entry until it has an outcome; what happened when only this entry gets none."""
         failures = 0
         while True:

@@ -70,8 +70,8 @@ class Engine:
         self._upkeep = LaneUpkeep(lanes, limits, freed=self._wake.set)
         self._watch = EntryWatch(lanes, IDLE_BLOCK_MS)
         self._behind = False
-        self._reply_lost = True
-        self._next_audit_s = 0.0
+        self._compare_lanes_due = True
+        self._next_compare_s = 0.0
 
     @property
     def in_flight(self) -> int:
@@ -117,7 +117,7 @@ class Engine:
             try:
                 await self._read_once(reserved)
             except (RedisError, OSError) as error:
-                self._reply_lost = True
+                self._compare_lanes_due = True
                 log.warning("read_postponed", error=type(error).__name__)
                 await self._recover(error)
 
@@ -125,8 +125,8 @@ class Engine:
         """Run what one READ grants; ``reserved`` places are taken for it, and those left over given back."""
         used = 0
         try:
-            if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
-                await self._audit()
+            if self._compare_lanes_due or asyncio.get_running_loop().time() >= self._next_compare_s:
+                await self._compare_lanes()
             plan, free = self._plan(reserved), self._places.limit - self._places.taken + reserved
             result = await self._lanes.read(reserved, plan)
             used = len(result.grants)
@@ -137,7 +137,7 @@ class Engine:
         self._behind = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
-        for event in result.agents:
+        for event in result.agent_messages:
             self._agent_wrote(event)
         excludes = plan.excludes_some(reserved)
         if not result.grants:
@@ -166,20 +166,20 @@ class Engine:
         while self._places.limit - self._places.taken <= free:
             await self._places.wait(IDLE_BLOCK_MS / 1000)
 
-    async def _audit(self) -> None:
+    async def _compare_lanes(self) -> None:
         """Release lanes that Redis counts as ours but we do not run; only between two READs.
 
         Runs at once after a lost reply, and once per heartbeat TTL in case a READ was delivered late.
         """
-        self._reply_lost = False
+        self._compare_lanes_due = False
         try:
             await self._lanes.prepare()
             await self._upkeep.beat()
             await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
         except (RedisError, OSError):
-            self._reply_lost = True
+            self._compare_lanes_due = True
             raise
-        self._next_audit_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
+        self._next_compare_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
 
     async def _wait_for_room(self) -> None:
         """Return when a lane ended, or when it is time to read ahead although none did."""
@@ -221,7 +221,7 @@ class Engine:
             if self._running.get(first.lane, first).ownership == first.ownership:
                 self._running.pop(first.lane, None)
             if grant is not None:
-                self._reply_lost = True
+                self._compare_lanes_due = True
 
     async def _put_back(self, grant: EntryGrant) -> EntryGrant | None:
         """Release the lane of an event that must wait and has no room here; the grant when Redis is away."""

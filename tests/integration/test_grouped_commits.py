@@ -15,9 +15,9 @@ import pytest
 
 from db import dead_letters
 from db.commits.commit_sql import KEY, commit_statement
-from db.commits.known import Recorded
 from db.commits.record import record_decision
 from db.commits.rows import PARAMETER, TYPES
+from db.commits.stored_event import Recorded
 from db.costs.ledger import LEDGER
 from db.dead_letters import DeadLetter
 from db.history.conversation_owners import Takeover, take_conversation
