@@ -1,4 +1,4 @@
-"""The tables of trials: candidates, golden sets, trials with their steps and findings, suggestions."""
+"""The tables of trials: candidates, golden sets, trials with steps and differing decisions, suggestions."""
 
 from __future__ import annotations
 

@@ -59,5 +59,5 @@ async def load_as_made(
         view=build_view(record),
         settings=settings.used,
         reviews=reviews.result(),
-        hidden=read.hidden,
+        hidden=read.blind,
     )

@@ -114,7 +114,7 @@ async def get_decision(visit: Visit) -> Response:
             detail={"api": True},
             connection=connection,
         )
-    return _json(decision_context.listed(read.row) | {"review": read.review_state})
+    return _json(decision_context.program_columns(read.row) | {"review": read.review_state})
 
 
 def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:

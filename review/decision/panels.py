@@ -56,7 +56,7 @@ class PanelSubject:
     @property
     def shown(self) -> bool:
         """Whether texts are shown that other people's work may have changed."""
-        return not self.cover and not self.read.hidden
+        return not self.cover and not self.read.blind
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ConversationLine:
 
 async def _collaboration(connection: Connection, subject: PanelSubject) -> PanelValues:
     """Who else reads the decision, who has it, and the comments."""
-    row, hidden = subject.row, subject.read.hidden
+    row, hidden = subject.row, subject.read.blind
     found = await load_collaboration(subject.visit, connection, row["id"], row["user_id"], hidden=hidden)
     return {"collaboration": found}
 
@@ -171,7 +171,7 @@ PANELS: Final[Mapping[str, DecisionPanel]] = {
     "leads": DecisionPanel(
         ("leads",),
         _leads,
-        lambda subject: not subject.read.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
+        lambda subject: not subject.read.blind and subject.visit.may(Right.LEAD, subject.row["user_id"]),
     ),
     "position": DecisionPanel(
         ("position",), _position, lambda subject: list_filters(subject.visit) is not None

@@ -133,7 +133,7 @@ def decision_record(
     may_read_sealed: bool,
 ) -> DecisionRecord:
     """The record of a decision; while its reviews are hidden, as ``without_reviews`` gives it."""
-    sealed = stored.sealed if read.snapshot.quarantined or read.hidden else NOTHING_SEALED
+    sealed = stored.sealed if read.snapshot.quarantined or read.blind else NOTHING_SEALED
     record = DecisionRecord(
         row=read.row,
         snapshot=read.snapshot,
@@ -144,7 +144,7 @@ def decision_record(
         may_read_sealed=may_read_sealed,
         owner=read.owner,
     )
-    return without_reviews(record) if read.hidden else record
+    return without_reviews(record) if read.blind else record
 
 
 def without_reviews(record: DecisionRecord) -> DecisionRecord:

@@ -30,7 +30,7 @@ ADD_TO_QUEUES: Final = """
         AND (%(ids)s::uuid[] IS NULL OR r.decision_id = ANY(%(ids)s))
     ON CONFLICT DO NOTHING
 """
-"""Adds findings of a shadow, all without ``ids``, to the open queues that were opened for it."""
+"""Adds the stored decisions of a shadow, all without ``ids``, to the open queues that were opened for it."""
 REVIEWED: Final = """
     SELECT decision_id, state FROM review_states
     WHERE decision_id = ANY(%s) AND state IN ('agree', 'overturn')
@@ -38,7 +38,7 @@ REVIEWED: Final = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinding:
+class DifferingDecision:
     """A decision that changed settings would have ended otherwise, or that needs new answers.
 
     Attributes:
@@ -91,13 +91,13 @@ class ShadowFilter:
         return sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(found)
 
 
-async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialFinding, ...]:
+async def differences_of_decision(connection: Connection, decision_id: UUID) -> tuple[DifferingDecision, ...]:
     """What shadows would have done with a decision, the newest shadow first."""
-    return await rows_as(connection, TrialFinding, OF_DECISION, (decision_id,))
+    return await rows_as(connection, DifferingDecision, OF_DECISION, (decision_id,))
 
 
 async def fill_queues_of(source: Pool, shadow_id: UUID) -> None:
-    """Add every finding of a shadow to the open queues that were opened for it."""
+    """Add every stored decision of a shadow to the open queues that were opened for it."""
     async with checkout(source) as connection:
         await connection.execute(ADD_TO_QUEUES, {"shadow": shadow_id, "ids": None})
 
