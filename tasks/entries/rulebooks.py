@@ -39,9 +39,9 @@ class Rulebook:
     """One version of an account, ready to use.
 
     Attributes:
-        candidate_id: whose changes the account has; None: it is in force.
+        candidate_id: the candidate whose changes the account has; None: the settings in force.
         rollout: the account's running rollout.
-        candidate: the rulebook of the rollout's candidate; None when there is none, or it cannot be used.
+        candidate: the rulebook of the rollout's candidate; None without a usable candidate.
         rules_pending: the account is switched off, and the compiled rules are of an earlier version.
     """
 
@@ -82,7 +82,7 @@ class Rulebooks:
     Args:
         compiled: shares large compiled sets; None compiles every set here.
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
-        policy_defaults: the deployment's, by policy and field.
+        policy_defaults: the deployment's defaults by policy and field.
         rollouts: the running rollouts of accounts.
     """
 

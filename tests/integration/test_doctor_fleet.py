@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -14,11 +15,14 @@ from redis import Redis
 
 from cli.doctor.fleet import LINES
 from cli.doctor.servers import clock_check
+from db.account_settings import accounts
 from tasks.alerts.declared import ALERTS
 from tasks.fleet.beats import beat_key, sign_beat
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.pools import in_pool
 from tests.support.terminal import Ended, Shell, shell_at
+from worker.presets import new_account
 
 WRONG: Final = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at)
@@ -194,3 +198,14 @@ def test_a_fleet_that_never_had_a_beat_has_no_age_of_it(shell: Shell, redis_url:
 
     assert found["state"] == "fail"
     assert found["found"] == "none: no beat has sent a task in the last day"
+
+
+def test_an_account_that_does_not_disclose_its_ai_is_named(shell: Shell, url: str) -> None:
+    """A new account of a person says so; an account with the AI on and no text does not."""
+    hidden = replace(new_account("hidden"), disclosure_texts={})
+    in_pool(url, lambda pool: accounts.store_account(pool, new_account("open"), changed_by="test"), role=None)
+    in_pool(url, lambda pool: accounts.store_account(pool, hidden, changed_by="test"), role=None)
+
+    (found,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "AI disclosure")
+
+    assert (found["state"], found["found"]) == ("warn", "1 accounts with the AI on do not say so: hidden")

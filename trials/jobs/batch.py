@@ -12,9 +12,9 @@ from uuid import UUID
 
 from db.pool import create_pool
 from trials.jobs.model_calls import cost_of, live_ports
-from trials.pure.replay.groups import DIFFERING, ReplayState
+from trials.pure.replay.groups import FOUND, ReplayState
 from trials.store.candidates import changed_account
-from trials.store.differing_decisions import DifferingDecision
+from trials.store.differences import TrialDifference
 from trials.store.recordings import load_decisions
 from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer
 from worker.ports import Ports
@@ -51,13 +51,13 @@ class BatchFound:
 
     Attributes:
         counts: group -> decisions.
-        differing: the decisions that would end otherwise, and those that need new answers.
+        differences: the decisions that would end otherwise, and those that need new answers.
         failed: decisions on which the engine raised, with the error's type.
         unusable: why the changes cannot decide at all; empty: they can.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
-    differing: tuple[DifferingDecision, ...] = ()
+    differences: tuple[TrialDifference, ...] = ()
     failed: tuple[tuple[UUID, str], ...] = ()
     usd: float = 0.0
     unusable: str = ""
@@ -74,7 +74,7 @@ def decide_batch(batch: TrialBatch) -> BatchFound:
 
 async def _decide(batch: TrialBatch) -> BatchFound:
     counts: Counter[str] = Counter()
-    differing: list[DifferingDecision] = []
+    differences: list[TrialDifference] = []
     failed: list[tuple[UUID, str]] = []
     usd = 0.0
     async with AsyncExitStack() as stack:
@@ -100,9 +100,9 @@ async def _decide(batch: TrialBatch) -> BatchFound:
             usd += _price(batch, made)
             if made.state is ReplayState.FAILED:
                 failed.append((stored.decision_id, made.why))
-            if group in DIFFERING:
-                differing.append(_differing_decision(made))
-    return BatchFound(counts=counts, differing=tuple(differing), failed=tuple(failed), usd=usd)
+            if group in FOUND:
+                differences.append(_difference(made))
+    return BatchFound(counts=counts, differences=tuple(differences), failed=tuple(failed), usd=usd)
 
 
 def _price(batch: TrialBatch, made: ReplayedDecision) -> float:
@@ -111,9 +111,9 @@ def _price(batch: TrialBatch, made: ReplayedDecision) -> float:
     return cost_of(batch.settings, made.decision)[0]
 
 
-def _differing_decision(made: ReplayedDecision) -> DifferingDecision:
+def _difference(made: ReplayedDecision) -> TrialDifference:
     before, after = made.stored.outcome, made.difference.after if made.difference else None
-    return DifferingDecision(
+    return TrialDifference(
         decision_id=made.stored.decision_id,
         kind=made.group,
         before=before.kind,

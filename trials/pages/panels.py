@@ -13,7 +13,7 @@ from review.panels import Panel
 from trials.pages.change_preview import preview_change
 from trials.pages.suggestions_page import missing_document
 from trials.pages.wording import TITLES
-from trials.store.differing_decisions import differences_of_decision
+from trials.store.differences import differences_of_decision
 from trials.store.golden_sets import set_names
 from worker.model import Account
 

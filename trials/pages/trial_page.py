@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -18,7 +18,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from trials.pages import rollout_wording
-from trials.pages.examples import ShownExamples, load_examples, log_examples
+from trials.pages.examples import load_examples
 from trials.pages.request_values import trial_of_path
 from trials.pages.rollout_page import load_rollout
 from trials.pages.wording import (
@@ -32,7 +32,7 @@ from trials.pages.wording import (
     setting_titles,
 )
 from trials.pure.replay.difference import DifferenceKind
-from trials.pure.replay.groups import DIFFERENCES, DIFFERING, GroupCount, group_counts
+from trials.pure.replay.groups import DIFFERENCES, FOUND, GroupCount, group_counts
 from trials.pure.trial import Trial, TrialKind
 from trials.store.candidates import base_account, checked_account
 from worker.account_settings import AccountRejected
@@ -73,11 +73,14 @@ async def show_trial(visit: Visit) -> Response:
 
 async def render_trial(visit: Visit, trial: Trial, *, revealed: UUID | None = None) -> Response:
     """The page, with the texts of one covered example. The access log says who saw what."""
+    until_s = time.monotonic() + PATIENCE_S
+    tried = await shown_settings(visit, trial)
     values: dict[str, Any] = {"examples": None, "measured": ()}
     if trial.kind == TrialKind.BACKTEST:
-        tried, values["examples"] = await _read_examples(visit, trial, trial.examples, revealed)
+        values["examples"] = await load_examples(
+            visit, trial, trial.examples, tried.account, until_s=until_s, revealed=revealed
+        )
     else:
-        tried = await shown_settings(visit, trial)
         detail = {trial.kind: str(trial.trial_id)}
         await visit.log(LoggedAction.FIGURES, user_id=trial.user_id, detail=detail)
         if trial.kind == TrialKind.ROLLOUT:
@@ -113,7 +116,9 @@ async def reveal_example(visit: Visit) -> Response:
         raise missing
     if not visit.partial:
         return await render_trial(visit, trial, revealed=decision_id)
-    tried, found = await _read_examples(visit, trial, chosen, decision_id)
+    until_s = time.monotonic() + PATIENCE_S
+    tried = await shown_settings(visit, trial)
+    found = await load_examples(visit, trial, chosen, tried.account, until_s=until_s, revealed=decision_id)
     return visit.render(
         "learn/_backtest_example.html",
         account=trial.user_id,
@@ -124,18 +129,6 @@ async def reveal_example(visit: Visit) -> Response:
         not_made=NOT_MADE,
         titles=TITLES,
     )
-
-
-async def _read_examples(
-    visit: Visit, trial: Trial, examples: Sequence[Mapping[str, Any]], revealed: UUID | None
-) -> tuple[ShownSettings, ShownExamples]:
-    """The settings of a backtest and its examples; the access log says who read which texts."""
-    began = time.monotonic()
-    tried = await shown_settings(visit, trial)
-    left_s = began + PATIENCE_S - time.monotonic()
-    found = await load_examples(visit, trial, examples, tried.account, left_s, revealed=revealed)
-    await log_examples(visit, trial, found.shown, revealed=revealed)
-    return tried, found
 
 
 async def shown_settings(visit: Visit, trial: Trial) -> ShownSettings:
@@ -162,7 +155,7 @@ def shown_groups(trial: Trial) -> tuple[tuple[GroupCount, str], ...]:
     """
     if trial.kind == TrialKind.ROLLOUT:
         return ()
-    counts = group_counts(trial.counts, trial.done, always={*DIFFERING, DifferenceKind.UNCHANGED})
+    counts = group_counts(trial.counts, trial.done, always={*FOUND, DifferenceKind.UNCHANGED})
     return tuple((each, _decisions_of(trial, each)) for each in counts)
 
 

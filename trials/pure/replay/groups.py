@@ -45,8 +45,8 @@ class SkippedGroup(StrEnum):
 
 
 DIFFERENCES: Final = tuple(each for each in DifferenceKind if each is not DifferenceKind.UNCHANGED)
-DIFFERING: Final = frozenset({*DIFFERENCES, ReplayState.NEEDS_ANSWERS})
-"""Groups of decisions that differ or may differ; their reviews are counted."""
+FOUND: Final = frozenset({*DIFFERENCES, ReplayState.NEEDS_ANSWERS})
+"""Groups whose decisions are kept as differences, and whose reviews are counted."""
 GROUPS: Final[tuple[str, ...]] = (
     *DifferenceKind,
     ReplayState.NEEDS_ANSWERS,
@@ -91,6 +91,6 @@ def _count(counts: Mapping[str, Any], total: int, name: str) -> GroupCount:
         name=name,
         decisions=decisions,
         share=decisions / total if total else 0.0,
-        reviewed=int(counts.get(f"{name}.agree", 0)) + overturned if name in DIFFERING else None,
+        reviewed=int(counts.get(f"{name}.agree", 0)) + overturned if name in FOUND else None,
         overturned=overturned,
     )
