@@ -22,6 +22,7 @@ from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
+from cli.doctor.models import connected_models
 from cli.doctor.redis_data import redis_data
 from cli.doctor.replica import replica_checks
 from cli.doctor.rights import login_rights, session_settings, unreadable_check
@@ -109,8 +110,8 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = _usable_part(error)
     else:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
-    if (problem := settings.models_problem) is not None:
-        yield failed("models", problem, "set these variables for every process")
+    settings, check = connected_models(settings)
+    yield check
     for group in groups:
         yield from _guarded(group, settings)
 

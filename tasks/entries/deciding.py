@@ -15,6 +15,7 @@ from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics import names
+from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
 from worker.model import Decision, Event, EventType, Json
 from worker.pipeline import decide
@@ -35,6 +36,7 @@ class Decider:
 
     Attributes:
         limits: what accounts limit for themselves: calls, and events at once.
+        models: what the pipeline calls.
         spending: prices decisions.
         overload: leaves messages out under overload.
         policy_defaults: the deployment's defaults by policy and field, for recordings.
@@ -43,7 +45,7 @@ class Decider:
     """
 
     storage: Storage
-    ports: Ports
+    models: ModelConnections
     limits: AccountLimits
     spending: Spending
     overload: Overload
@@ -62,7 +64,10 @@ class Decider:
         )
         await self.storage.wait_until_open()
         begun = await self.overload.begin(case)
-        async with self.limits.limited_ports(case.event, case.account, self.ports) as ports:
+        async with (
+            self.models.in_use() as connected,
+            self.limits.limited_ports(case.event, case.account, connected) as ports,
+        ):
             recorder = self._recorder(begun.case, ports)
             made = await decide(begun.case, recorder.ports if recorder else ports)
         decision = self._with_recording(self.spending.priced(made), recorder)
