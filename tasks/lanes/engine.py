@@ -69,7 +69,7 @@ class Engine:
         self._wake = asyncio.Event()
         self._upkeep = LaneUpkeep(lanes, limits, freed=self._wake.set)
         self._watch = EntryWatch(lanes, IDLE_BLOCK_MS)
-        self._behind = False
+        self._more_unread = False
         self._compare_lanes_due = True
         self._next_compare_s = 0.0
 
@@ -111,7 +111,7 @@ class Engine:
         while not self._draining.is_set():
             may_admit = self._may_admit()
             reserved = self._places.reserve(READ_BATCH) if may_admit else 0
-            if not reserved and not (may_admit and self._behind):
+            if not reserved and not (may_admit and self._more_unread):
                 await self._wait_for_room()
                 continue
             try:
@@ -134,7 +134,7 @@ class Engine:
             self._places.give_back(reserved - used)
         if self._admission is not None:
             self._admission.granted(result.accounts)
-        self._behind = 0 < plan.batch <= result.entries_read
+        self._more_unread = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
         for event in result.agent_messages:
@@ -150,7 +150,7 @@ class Engine:
 
         ``excludes``: a lane may wait although a place is free.
         """
-        if (excludes or not free) and not self._behind:
+        if (excludes or not free) and not self._more_unread:
             await asyncio.sleep(BUSY_PAUSE_S)
         if free and result.has_read_all:
             await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
@@ -186,7 +186,7 @@ class Engine:
         if await self._places.wait(self._limits.redis_pause_s):
             await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
         else:
-            self._behind = self._plan(0).batch > 0
+            self._more_unread = self._plan(0).batch > 0
 
     async def _recover(self, error: Exception) -> None:
         if isinstance(error, ResponseError) and "NOGROUP" in str(error):
