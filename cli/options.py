@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, TypeVar
 
 from redis.asyncio import Redis
@@ -14,11 +15,20 @@ from cli.output import fail
 from db.audit.decision_list import read_connection
 from db.audit.list_connection import list_connection
 from db.connection import Connection
+from db.model_servers.stored import with_stored_servers
 from db.pool import Pool, check_reachable, create_pool
 from review.typed import moments
 from tasks.shards.clients import connect
 from worker.errors import ConfigurationError
-from worker.settings import DatabaseSettings, Environment, OutgoingStreamSettings, StreamSettings, load
+from worker.settings import (
+    DatabaseSettings,
+    Environment,
+    OutgoingStreamSettings,
+    Settings,
+    StreamSettings,
+    load,
+    require_models,
+)
 
 Known = TypeVar("Known", bound=Environment)
 Value = TypeVar("Value")
@@ -35,6 +45,18 @@ def settings_of(kind: type[Known]) -> Known:
         return load(kind)
     except ConfigurationError as error:
         raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
+
+
+def model_settings() -> Settings:
+    """The settings of a worker with the model servers that are connected on the pages.
+
+    Raises:
+        ConfigurationError: a variable is missing or wrong, or a role has no server.
+    """
+    known = settings_of(Settings)
+    connected = with_pool(partial(with_stored_servers, known), known.database_url.get_secret_value())
+    require_models(connected)
+    return connected
 
 
 def require_settings(*kinds: type[Environment]) -> None:

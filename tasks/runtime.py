@@ -165,7 +165,7 @@ class Runtime:
         await cancel_all(self._calls - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
         await close(self.parts.redis)
-        await self.parts.endpoints.close()
+        await self.parts.models.close()
 
 
 async def warn_of_excess(pool: Pool) -> None:

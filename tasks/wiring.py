@@ -18,6 +18,7 @@ from db.account_settings import accounts
 from db.account_settings.compiled_rules import CompiledSets
 from db.health.database_clock import DatabaseClock
 from db.health.probe import probe
+from db.model_servers.stored import load_servers
 from db.outbox import WaitingReply
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool, create_pool
@@ -41,6 +42,8 @@ from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
 from tasks.limits.upstream_reports import UpstreamReporter
 from tasks.metrics import names
+from tasks.model_connections import ModelConnection, ModelConnections
+from tasks.process import logs
 from tasks.process.heartbeat_file import keep_files
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay, RelayedRows, Row
@@ -50,16 +53,15 @@ from tasks.shards.clients import connect, is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
-from tasks.upstreams import Endpoints, build_ports, compile_patterns, open_endpoints, policy_defaults
+from tasks.upstreams import build_ports, compile_patterns, open_endpoints, policy_defaults
 from tasks.webhooks.poller import WebhookPoller
 from worker.adapters.system_clock import SystemClock, machine_now, seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.moderation_holds import Holds
 from worker.payload import PAYLOAD_BYTES
 from worker.places import Places
-from worker.ports import Ports
 from worker.rules.build_id import build_id
-from worker.settings import Settings, require_models
+from worker.settings import Settings
 from worker.settings.prices import price_table
 from worker.settings.retention import key_bytes
 from worker.supervisor import Supervisor
@@ -139,11 +141,6 @@ class WorkerParts:
         return Guards(self.settings, self.metrics, self.limits.of)
 
     @cached_property
-    def endpoints(self) -> Endpoints:
-        """Clients of model servers."""
-        return open_endpoints(self.settings, self.metrics)
-
-    @cached_property
     def lanes(self) -> ShardedLanes:
         """The queues of conversations."""
         url = self.settings.redis_url.get_secret_value()
@@ -173,10 +170,22 @@ class WorkerParts:
         )
 
     @cached_property
-    def ports(self) -> Ports:
-        """What the pipeline calls."""
-        ports = build_ports(self.settings, self.endpoints, self.pool, self.clock, self.guards)
-        return replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
+    def models(self) -> ModelConnections:
+        """What the pipeline calls, over the model servers in force."""
+        key = self.settings.secrets_key
+        return ModelConnections(self.settings, lambda: load_servers(self.pool, key), self._connect)
+
+    def _connect(self, settings: Settings) -> ModelConnection:
+        """Clients and ports of the servers of these settings."""
+        self.guards.begin(settings)
+        if self.traces is not None:
+            self.traces.servers_changed(settings)
+        logs.mask(logs.secret_values(settings))
+        endpoints = open_endpoints(settings, self.metrics)
+        endpoints.prepare()
+        ports = build_ports(settings, endpoints, self.pool, self.clock, self.guards)
+        ports = replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
+        return ModelConnection(endpoints=endpoints, ports=ports)
 
     @cached_property
     def rulebooks(self) -> Rulebooks:
@@ -188,6 +197,7 @@ class WorkerParts:
             CompiledSets(self.pool, build_id()),
             policy_defaults=policy_defaults(self.settings),
             rollouts=None if rollouts is None else lambda ids: rollouts(self.pool, ids),
+            beside=self.models.refresh,
         )
 
     @cached_property
@@ -267,7 +277,7 @@ class WorkerParts:
         """Decides events."""
         return Decider(
             storage=self.storage,
-            ports=self.ports,
+            models=self.models,
             limits=self.limits.accounts,
             spending=self.spending,
             overload=Overload(
@@ -326,7 +336,7 @@ class WorkerParts:
             of_shard,
             self.handler,
             limits,
-            lambda: self.storage.is_open and self.fleet_clock.is_read,
+            lambda: self.storage.is_open and self.fleet_clock.is_read and self.models.connected,
             agent_wrote=self.takeovers.start,
             places=self.places,
             admission=self.admission,
@@ -355,11 +365,10 @@ async def build_worker(
     traces: Traces | None = None,
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
-    require_models(settings)
     await asyncio.to_thread(compile_patterns)
     parts = WorkerParts(settings=settings, worker=worker, work=work, metrics=metrics, traces=traces)
     await parts.pool.open()
-    parts.endpoints.prepare()
+    await parts.models.start()
     for name, part in vars(WorkerParts).items():
         if isinstance(part, cached_property):
             getattr(parts, name)  # a part that cannot be built fails now

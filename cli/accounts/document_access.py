@@ -14,6 +14,7 @@ from cli.output import fail
 from db.documents import configured_embedder, storage
 from db.documents.embedding_models import NO_PGVECTOR, has_pgvector
 from db.documents.ingest import EmbeddingModel
+from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
 from worker.ports import Embedder
 from worker.settings import OFF, DocumentSettings
@@ -36,7 +37,7 @@ async def open_documents() -> AsyncIterator[Pool]:
 async def open_search() -> AsyncIterator[tuple[Pool, Embedder | None]]:
     """Connections with the login's own role, and what embeds queries."""
     known = settings_of(DocumentSettings)
-    async with open_documents() as source, configured_embedder.open_embedder(known) as embedder:
+    async with open_documents() as source, configured_embedder.open_embedder(known, source) as embedder:
         yield source, embedder
 
 
@@ -52,7 +53,7 @@ async def without_vectors(source: Pool) -> str:
     """Why a command of this shell has no embedding model."""
     if not await has_pgvector(source):
         return NO_PGVECTOR
-    known = settings_of(DocumentSettings)
+    known = await with_stored_servers(settings_of(DocumentSettings), source)
     place = known.servers.embeddings
     if place is not None:
         return f"{place.url} gives no embeddings"

@@ -30,7 +30,7 @@ from cli.assess.plot import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows
 from cli.optional import add_command
-from cli.options import settings_of
+from cli.options import model_settings
 from cli.output import emit, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
 from worker.adapters import openai_client
@@ -39,7 +39,6 @@ from worker.adapters.openai_chat import OpenAIChat
 from worker.assessment import Policy
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS, design_name
 from worker.model import Action
-from worker.settings import Settings, require_models
 
 JUDGE_TOKENS: Final = 2048
 """Longest reading, as in a worker."""
@@ -152,8 +151,7 @@ def chosen_judge(readings: Path | None, *, live: bool) -> JudgeOfRow:
 
 
 def _configured_judge() -> JudgeOfRow:
-    settings = settings_of(Settings)
-    require_models(settings)
+    settings = model_settings()
     server = settings.servers.judge or settings.servers.model
     client = openai_client.client(server.url, server.key, connections=MOST_AT_ONCE)
     model = OpenAIChat(client, model=server.model, max_tokens=JUDGE_TOKENS)

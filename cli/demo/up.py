@@ -20,6 +20,9 @@ from worker.settings import Settings, load
 
 def up(
     workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = 2,
+    sandbox: Annotated[
+        bool, typer.Option(help="Use the sandbox where no server of models is set; else the workers wait.")
+    ] = True,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the data.", show_default="one that ends with it"),
@@ -35,13 +38,14 @@ def up(
     """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
 
     The model is HUSHGATE_MODEL of HUSHGATE_MODEL_URL with HUSHGATE_MODEL_KEY, and the sandbox, which is no
-    model, where no server is set. The names of variables to set in another shell are printed, then the
+    model, where no server is set; with --no-sandbox an administrator connects a model on the page Connect,
+    and the workers wait until then. The names of variables to set in another shell are printed, then the
     exports for commands there. Accounts that have settings, decisions or documents are not changed. The
     command ends with a reason when the port of the review pages is in use, or when a process fails to start
     three times in a row.
     """
     say(starting("the workers"))
-    with fleet(sandbox_options=OPTIONS, data=data) as running:
+    with fleet(sandbox=sandbox, sandbox_options=OPTIONS, data=data) as running:
         running.require_review_port()
         throwaway = running.sandboxed and running.owns_database and data is None
         if demo_accounts or (demo_accounts is None and throwaway):
@@ -66,7 +70,10 @@ def _models(running: Fleet) -> str:
     """Who answers, in one sentence."""
     if running.sandboxed:
         return "the sandbox answers: no model, it copies sentences by shared words, right or wrong"
-    servers = load(Settings, running.environment).servers
+    settings = load(Settings, running.environment)
+    if settings.models_problem is not None:
+        return f"no model yet: the workers wait until one is connected at {running.review_url}/connect"
+    servers = settings.servers
     moderation = servers.moderation.url if servers.moderation else "off (HUSHGATE_MODERATION_URL names none)"
     return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
 

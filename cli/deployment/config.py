@@ -19,7 +19,7 @@ from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models
+from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models, topic_of
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
@@ -66,7 +66,10 @@ def example() -> None:
     """
     typer.echo("# Every variable Hushgate reads; printed by `hushgate config example`.")
     typer.echo(f"# A secret can be in a file: NAME{SUFFIX} is its path, such as {FILES}.")
+    topic = ""
     for name, field in FIELDS.items():
+        if field.alias not in REQUIRED and topic != (topic := topic_of(name)):
+            typer.echo(f"\n### {topic}")
         default = "" if field.is_required() or field.default is None else _text(field.default)
         typer.echo(f"\n# {field.description}{_without_value(field)}")
         typer.echo(f"{'' if field.alias in REQUIRED else '#'}{field.alias or name}={default}")

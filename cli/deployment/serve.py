@@ -12,7 +12,7 @@ import typer
 from cli.deployment.start import require_servers
 from db.pool import WORKER_ROLE
 from worker import extras
-from worker.settings import Settings, load, require_models
+from worker.settings import Settings, load
 
 
 def worker(context: typer.Context) -> None:
@@ -74,8 +74,6 @@ def sandbox(
 
 
 def _celery(*arguments: str, role: str | None) -> None:
-    settings = load(Settings)
-    require_models(settings)
-    require_servers(settings, role=role)
+    require_servers(load(Settings), role=role)
     command = [sys.executable, "-P", "-m", "tasks", *arguments]
     os.execv(sys.executable, command)  # noqa: S606  # signals reach Celery itself

@@ -16,11 +16,13 @@ from dotenv import dotenv_values
 from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
+from cli.doctor.disclosure import disclosure_check
 from cli.doctor.durability import durability_checks
 from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
+from cli.doctor.models import connected_models
 from cli.doctor.redis_data import redis_data
 from cli.doctor.replica import replica_checks
 from cli.doctor.rights import login_rights, session_settings, unreadable_check
@@ -108,8 +110,8 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = _usable_part(error)
     else:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
-    if (problem := settings.models_problem) is not None:
-        yield failed("models", problem, "set these variables for every process")
+    settings, check = connected_models(settings)
+    yield check
     for group in groups:
         yield from _guarded(group, settings)
 
@@ -162,6 +164,7 @@ GROUPS: Final = (
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
+    CheckGroup(name="AI disclosure", fix=FIRST, checks=disclosure_check),
     CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from cli.doctor.live_calls import live_calls
 from gateway.event_stream import RedisEventStream
 from review.services.first_run import FirstRunServices, ModelAnswer
 from worker.errors import ConfigurationError
-from worker.settings import GatewaySettings, ReviewSettings, Settings, load, require_models
+from worker.settings import GatewaySettings, ReviewSettings, Settings, StoredServer, load
 
 
 def services_of(known: ReviewSettings) -> FirstRunServices:
@@ -16,15 +17,14 @@ def services_of(known: ReviewSettings) -> FirstRunServices:
     events = RedisEventStream(known) if isinstance(known, GatewaySettings) else None
     try:
         models = load(Settings)
-        require_models(models)
     except ConfigurationError:
         return FirstRunServices(events=events)
-    return FirstRunServices(call_models=lambda: model_answers(models), events=events)
+    return FirstRunServices(test_servers=partial(model_answers, models), events=events)
 
 
-def model_answers(settings: Settings) -> Sequence[ModelAnswer]:
-    """One real call of each kind, as ``hushgate doctor --live`` makes it."""
+def model_answers(settings: Settings, servers: Sequence[StoredServer]) -> Sequence[ModelAnswer]:
+    """One real call of each kind, as ``hushgate doctor --live`` makes it, with these stored servers."""
     return tuple(
         ModelAnswer(call=each.check, answered=each.state == "ok", found=each.found, fix=each.fix)
-        for each in live_calls(settings)
+        for each in live_calls(settings.with_stored(servers))
     )

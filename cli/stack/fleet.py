@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.deployment import loopback
+from cli.output_file import private_file
 from cli.stack import environment as variables
 from cli.stack.servers import Stack
 from db.retention.limits import store_limits
@@ -25,6 +28,7 @@ from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
 from worker.settings import RetentionSettings, Settings, load, require_models
+from worker.settings.retention import KEY_BYTES
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -32,6 +36,7 @@ MOST_FAILED_STARTS: Final = 3
 START_S: Final = 300.0
 """A process that ends with an error code this soon after its start has failed to start; a start took 55 s
 on a machine that eight busy programs shared."""
+SECRETS_FILE: Final = "secrets.key"
 REVIEW: Final = "review"
 BEAT: Final = "beat"
 
@@ -192,6 +197,7 @@ class Fleet:
 def fleet(
     outside: Mapping[str, str] | None = None,
     *,
+    sandbox: bool = True,
     sandbox_options: tuple[str, ...] = (),
     data: Path | None = None,
 ) -> Iterator[Fleet]:
@@ -199,6 +205,7 @@ def fleet(
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL, and the addresses and keys of models.
+        sandbox: False: where ``outside`` names no model, the workers wait until one is connected.
         sandbox_options: further words of the sandbox's command line.
         data: the folder that keeps the data of the servers; None: the data end with the fleet.
 
@@ -208,10 +215,11 @@ def fleet(
     outside = dict(os.environ if outside is None else outside)
     environment = dict(outside)
     named = variables.names_models(outside)
-    stand_ins = variables.STAND_INS
-    require_models(
-        load(Settings, stand_ins | _with_models(outside, None if named else variables.STAND_IN_URL))
-    )
+    uses_sandbox = sandbox and not named
+    stand_in = variables.STAND_IN_URL if uses_sandbox else None
+    checked = load(Settings, variables.STAND_INS | _with_models(outside, stand_in))
+    if named:
+        require_models(checked)
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(
@@ -229,15 +237,16 @@ def fleet(
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
+            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or _secrets_key(data),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.review_address()),
         }
-        sandbox = None if named else stack.enter_context(server.start(options=sandbox_options))
-        environment = _with_models(environment, sandbox.base_url if sandbox else None)
+        handle = stack.enter_context(server.start(options=sandbox_options)) if uses_sandbox else None
+        environment = _with_models(environment, handle.base_url if handle else None)
         running = Fleet(
             stack=servers,
             environment=environment,
-            sandbox=sandbox,
+            sandbox=handle,
             outside=outside,
             sandbox_options=sandbox_options,
             logs=logs,
@@ -254,8 +263,20 @@ def fleet(
 def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dict[str, str]:
     """The environment with all variables of the models; None without the sandbox."""
     if sandbox_url is None:
-        return variables.completed(environment)
+        return variables.completed(environment) if variables.names_models(environment) else dict(environment)
     return variables.with_sandbox(environment, sandbox_url)
+
+
+def _secrets_key(data: Path | None) -> str:
+    """The key that seals secrets in the database; it is kept where the data are kept."""
+    made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+    if data is None:
+        return made
+    kept = data / SECRETS_FILE
+    if not kept.exists():
+        with private_file(kept) as file:
+            file.write(made)
+    return kept.read_text()
 
 
 def _service_urls(servers: Stack) -> dict[Service, str]:

@@ -9,6 +9,7 @@ from typing import Final
 from db.documents.embedding_models import active_embedder, has_pgvector
 from db.documents.ingest import EmbeddingModel
 from db.documents.retrieval import QUERY_TIMEOUT_S
+from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
 from worker.adapters.openai_http import ApiClient
 from worker.ports import Embedder
@@ -19,9 +20,9 @@ BATCH_TIMEOUT_S: Final = 60.0
 
 
 @asynccontextmanager
-async def open_embedder(known: DocumentSettings) -> AsyncIterator[Embedder | None]:
+async def open_embedder(known: DocumentSettings, source: Pool) -> AsyncIterator[Embedder | None]:
     """What embeds queries; None where embeddings are switched off. Nothing is asked yet."""
-    if (place := known.servers.embeddings) is None:
+    if (place := (await with_stored_servers(known, source)).servers.embeddings) is None:
         yield None
         return
     async with _client(place) as client:
@@ -35,6 +36,7 @@ async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[Emb
     None where embeddings are switched off, where the database has no pgvector, and where no model is set and
     the server gives none.
     """
+    known = await with_stored_servers(known, source)
     if (place := known.servers.embeddings) is None or not await has_pgvector(source):
         yield None
         return

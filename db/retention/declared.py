@@ -49,6 +49,7 @@ CORE: Final = (
     other("chunk_embeddings", "with their documents"),
     other("account_words", "with the words of the documents"),
     other("webhook_endpoints", "the account's people"),
+    other("model_servers", "administrators of every account; one row per role"),
     other("comment_mentions", "with their comments"),
     other("saved_views", "the person whose view it is"),
     other("person_roles", "the account's administrators"),

@@ -2,7 +2,7 @@
 
 -- Workers, relays and beat.
 GRANT SELECT ON account_words, ai_rules, alembic_version, appeals, chunk_embeddings, chunks,
-    documents, embedders, erasure_items, erasures, retention_limits, running_rollouts,
+    documents, embedders, erasure_items, erasures, model_servers, retention_limits, running_rollouts,
     webhook_endpoints TO hushgate_worker;
 GRANT SELECT, INSERT ON budget_crossings, escalations, event_keys, outbox, outgoing_events, retractions TO
     hushgate_worker;
@@ -33,7 +33,7 @@ GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chun
 GRANT SELECT, INSERT, DELETE ON comment_mentions, documents, figure_notes, golden_set_items, golden_sets,
     messages, oidc_states, quarantine, second_factors, sign_in_attempts, sign_in_links, subject_tags TO
     hushgate_reviewer;
-GRANT SELECT, INSERT, UPDATE ON api_tokens, conversations, decision_assignments, people, queue_items,
+GRANT SELECT, INSERT, UPDATE ON api_tokens, conversations, decision_assignments, model_servers, people, queue_items,
     queues, retractions, review_states, webhook_deliveries TO hushgate_reviewer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account_words, figure_counts, figure_goals,
     figure_parts, figure_spans, figure_spreads, golden_items, invitations, job_parts, jobs,

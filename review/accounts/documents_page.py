@@ -139,7 +139,7 @@ async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) ->
 
 
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
-    async with configured_embedder.open_embedder(visit.site.settings) as embedder:
+    async with configured_embedder.open_embedder(visit.site.settings, visit.store.pool) as embedder:
         retriever = PostgresRetriever(visit.store.pool, embedder)
         embedded = await AccountScreening(visit.store.pool).masked(user_id, query)
         found = await retriever.search(user_id, query, PASSAGES, embedded=(embedded,))

@@ -12,6 +12,7 @@ from db.answers.held import HeldText
 from db.answers.records import OF_THE_MODEL
 from db.answers.sending import AnsweredMessage, NewAnswer
 from db.audit.decision_context import DecisionRow
+from db.model_servers.stored import with_stored_servers
 from db.reviews import queue_items
 from review.access import Right
 from review.answers.answerable import AnswerRejected, GivenAnswer, ResolvedAnswer, is_answerable, resolve
@@ -60,7 +61,8 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
     account = await accounts.current_account(pool, user_id)
     checked = None
     if answer.text is not None:
-        checked = await check_text(visit.site.settings, account, _event(visit, row), answer.text)
+        settings = await with_stored_servers(visit.site.settings, pool)
+        checked = await check_text(settings, account, _event(visit, row), answer.text)
     new = _new_answer(visit, row, given, _Sent(answer=answer, account=account, checked=checked))
     detail = {"outcome": answer.outcome, "answer": str(given.answer_id), "released": given.release}
     entry = visit.entry(LoggedAction.ANSWER, user_id=user_id, decision_id=row["id"], detail=detail)

@@ -63,6 +63,11 @@ async def add_token(visit: Visit) -> Response:
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     if not days or days > MOST_DAYS:
         raise Refused(400, "Days", range_problem("1", str(MOST_DAYS)))
+    return await show_tokens(visit, new=await make_token(visit, name=name, days=days, scopes=scopes))
+
+
+async def make_token(visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope]) -> str:
+    """A new API token of the person; it is stored as a hash."""
     token = new_token()
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
@@ -79,7 +84,7 @@ async def add_token(visit: Visit) -> Response:
         )
         detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days, "scopes": sorted(scopes)}
         await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
-    return await show_tokens(visit, new=token)
+    return token
 
 
 def _scopes(visit: Visit) -> frozenset[TokenScope]:

@@ -35,7 +35,7 @@ class FirstStep:
 TEXTS: Final = (
     (
         mark("Connect a model"),
-        mark("Test with real calls that the language model and moderation answer."),
+        mark("Enter the address and the key of your model's server, and test them."),
     ),
     (mark("Add an account"), mark("An account is one inbox, such as that of a shop.")),
     (
@@ -108,13 +108,13 @@ def _progress(visit: Visit, found: FirstSteps) -> Progress:
         return None if found.account is None else visit.url(name, account=found.account)
 
     return (
-        (visit.url("model_test"), found.models),
+        (visit.url("connect"), found.models),
         (visit.url("accounts"), found.account is not None),
         (page("documents"), found.document),
         (page("rules"), found.rule),
         (page("message_test"), found.message),
         (visit.url("people"), found.person),
-        (page("webhooks"), found.channel),
+        (page("channels"), found.channel),
         (page("automatic"), found.automatic),
     )
 

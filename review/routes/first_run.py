@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.first_run import message_page, models_page, sample_page
+from review.connect import channels_page, connect_page
+from review.first_run import message_page, sample_page
 from review.http.page_routes import ACCOUNT, get, post
 
 FIRST_RUN: Final = (
-    get("/first-steps/models", "model_test", models_page.show_model_test, Right.ADMIN),
-    post("/first-steps/models", "model_test_post", models_page.run_model_test, Right.ADMIN),
+    get("/connect", "connect", connect_page.show_connect, Right.ADMIN),
+    post("/connect", "connect_post", connect_page.change_connect, Right.ADMIN),
+    get(ACCOUNT + "/channels", "channels", channels_page.show_channels, Right.ADMIN),
+    post(ACCOUNT + "/channels", "channels_post", channels_page.make_channel_token, Right.ADMIN),
     get("/first-steps/samples", "sample_data", sample_page.show_samples, Right.ADMIN),
     post("/first-steps/samples", "sample_data_add", sample_page.add_samples, Right.ADMIN),
     post("/first-steps/samples/remove", "sample_data_remove", sample_page.delete_samples, Right.ADMIN),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from worker.settings import StoredServer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
@@ -24,8 +26,8 @@ class ModelAnswer:
     fix: str
 
 
-CallModels: TypeAlias = Callable[[], Sequence[ModelAnswer]]
-"""Makes one real, paid call of each kind; blocks until all have answered or failed."""
+TestServers: TypeAlias = Callable[[Sequence[StoredServer]], Sequence[ModelAnswer]]
+"""Makes one real, paid call of each kind with these servers; blocks until all have answered or failed."""
 
 
 class EventPlace(StrEnum):
@@ -59,5 +61,5 @@ class EventStream(Protocol):
 class FirstRunServices:
     """The services; None: this server has no settings for it."""
 
-    call_models: CallModels | None = None
+    test_servers: TestServers | None = None
     events: EventStream | None = None

@@ -54,6 +54,7 @@ TABS: Final = (
 MORE: Final = (
     _page("history", mark("History")),
     _page("limits", mark("Limits")),
+    _page("channels", mark("Channels"), Right.ADMIN),
     _page("webhooks", mark("Webhooks"), Right.ADMIN),
 )
 

@@ -1,4 +1,4 @@
-"""The decision of an event with what surrounds the pipeline: load, limits, recording, cost and trace."""
+"""The decision of an event: the pipeline, and around it load, limits, recording, cost and trace."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics import names
+from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
 from worker.model import Decision, Event, EventType, Json
 from worker.pipeline import decide
@@ -34,16 +35,17 @@ class Decider:
     """Decides events; no model is called while decisions cannot be stored.
 
     Attributes:
-        limits: of accounts.
+        limits: what accounts limit for themselves: calls, and events at once.
+        models: what the pipeline calls.
         spending: prices decisions.
         overload: leaves messages out under overload.
-        policy_defaults: the deployment's, by policy and field; for recordings.
+        policy_defaults: the deployment's defaults by policy and field, for recordings.
         metrics: counts recordings that failed; None where no metrics are served.
         traces: gives a reply its place in a trace; None where no traces are sent.
     """
 
     storage: Storage
-    ports: Ports
+    models: ModelConnections
     limits: AccountLimits
     spending: Spending
     overload: Overload
@@ -62,7 +64,10 @@ class Decider:
         )
         await self.storage.opened()
         turn = await self.overload.turn(case)
-        async with self.limits.ports(case.event, case.account, self.ports) as ports:
+        async with (
+            self.models.in_use() as connected,
+            self.limits.ports(case.event, case.account, connected) as ports,
+        ):
             recorder = self._recorder(turn.case, ports)
             made = await decide(turn.case, recorder.ports if recorder else ports)
         decision = self._with_recording(self.spending.priced(made), recorder)

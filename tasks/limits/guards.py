@@ -82,6 +82,11 @@ class Guards:
         self._metrics = metrics
         self._guards: dict[str, CallGuard] = {}
 
+    def begin(self, settings: Settings) -> None:
+        """Forget the guards of former servers; running calls keep theirs, and the places are shared."""
+        self._settings = settings
+        self._guards = {}
+
     def __iter__(self) -> Iterator[CallGuard]:
         return iter(self._guards.values())
 

@@ -54,6 +54,8 @@ class _Shown:
 
 
 HIDDEN: Final = _Shown("…")
+_MASKED: Final[set[str]] = set()
+_MASKS: Final[list[re.Pattern[str]]] = []
 
 
 def configure(level: str, secrets: Collection[str] = ()) -> None:
@@ -74,13 +76,25 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+    _MASKED.clear()
+    _MASKS.clear()
+    mask(secrets)
     root = logging.getLogger()
-    root.handlers = [_handler(shared, secrets)]
+    root.handlers = [_handler(shared)]
     root.setLevel(level)
     for noisy in ("httpx2", "httpcore2", "aiohttp", "psycopg.pool"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread
+
+
+def mask(secrets: Collection[str]) -> None:
+    """Mask these too from now on, in the lines of this process."""
+    _MASKED.update(secrets)
+    if not _MASKED:
+        return
+    written = {form for secret in _MASKED for form in (secret, json.dumps(secret)[1:-1])}
+    _MASKS[:] = [re.compile("|".join(re.escape(form) for form in sorted(written, key=len, reverse=True)))]
 
 
 def secret_values(settings: Environment) -> tuple[str, ...]:
@@ -147,7 +161,7 @@ def _safe(value: object) -> object:
     return _Shown(type(value).__name__) if isinstance(value, BaseException) else HIDDEN
 
 
-def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handler:
+def _handler(shared: tuple[Any, ...]) -> logging.Handler:
     logging.raiseExceptions = False  # it would print a failed record's arguments
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
@@ -158,7 +172,7 @@ def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handl
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(_json_line),
-                _masking(secrets),
+                _masked,
             ],
         )
     )
@@ -175,15 +189,11 @@ def _json_line(event: EventDict, *, default: Callable[[Any], Any]) -> str:
     return _encoder(default).encode(event)
 
 
-def _masking(secrets: Collection[str]) -> Any:
-    """The last processor: masks every secret in the finished line."""
-    written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
-    pattern = re.compile("|".join(re.escape(form) for form in sorted(written, key=len, reverse=True)))
-
-    def masked(_logger: WrappedLogger, _method: str, line: str) -> str:
-        return pattern.sub(MASK, line)
-
-    return masked if written else lambda _logger, _method, line: line
+def _masked(_logger: WrappedLogger, _method: str, line: Any) -> Any:
+    """The last processor: it masks every secret in the finished line."""
+    for each in _MASKS:
+        line = each.sub(MASK, line)
+    return line
 
 
 def _secret_parts(value: str) -> set[str]:

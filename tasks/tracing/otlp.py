@@ -71,6 +71,10 @@ class OtlpTraces:
         self._logs.add_log_record_processor(BatchLogRecordProcessor(events))
         self._events = self._logs.get_logger(names.SCOPE, __version__)
 
+    def servers_changed(self, settings: Settings) -> None:
+        """Name the servers of these settings from now on."""
+        self._endpoints = call_endpoints(settings)
+
     def context(self, decision: Decision) -> TraceContext:
         """The decision's position; its ids follow from the decision's id: a repeated commit has the same."""
         parent = TraceContext.of(decision.event.metadata)

@@ -22,6 +22,10 @@ class Traces(Protocol):
         """Send the spans of a decision, after its commit; never waits for the receiver."""
         ...
 
+    def servers_changed(self, settings: Settings) -> None:
+        """Name the servers of these settings from now on."""
+        ...
+
     def close(self) -> None:
         """Send what waits, for at most a few seconds."""
         ...

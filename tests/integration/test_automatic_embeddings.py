@@ -55,7 +55,7 @@ async def test_a_document_gets_vectors_of_the_model_that_the_server_lists(
     """No variable names it; searches use it."""
     outcome, failure = await added(database_url, source, sandbox)
     known = DocumentSettings.model_validate(variables(database_url, sandbox))
-    async with configured_embedder.open_embedder(known) as embedder:
+    async with configured_embedder.open_embedder(known, source) as embedder:
         found = await PostgresRetriever(source, embedder).search("acme", "Can goods be returned?", 1)
 
     assert (outcome, failure) == ("added", "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -10,15 +12,22 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from pydantic import SecretStr
 from redis import Redis
 
 from cli.doctor.fleet import LINES
 from cli.doctor.servers import clock_check
+from db.account_settings import accounts
+from db.model_servers.stored import store_servers
+from db.pool import Pool
 from tasks.alerts.declared import ALERTS
 from tasks.fleet.beats import beat_key, sign_beat
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.pools import in_pool
 from tests.support.terminal import Ended, Shell, shell_at
+from worker.presets import new_account
+from worker.settings import ModelRole, StoredServer
 
 WRONG: Final = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at)
@@ -61,6 +70,11 @@ def shell(url: str, redis_url: str, tmp_path: Path) -> Shell:
         OPENAI_API_KEY="sandbox",
         OPENROUTER_API_KEY="sandbox",
     )
+
+
+def line_of(ended: Ended, check: str) -> dict[str, str]:
+    """One line of the doctor."""
+    return next(row for row in ended.rows if row["check"] == check)
 
 
 def states(ended: Ended) -> dict[str, str]:
@@ -194,3 +208,38 @@ def test_a_fleet_that_never_had_a_beat_has_no_age_of_it(shell: Shell, redis_url:
 
     assert found["state"] == "fail"
     assert found["found"] == "none: no beat has sent a task in the last day"
+
+
+def test_an_account_that_does_not_disclose_its_ai_is_named(shell: Shell, url: str) -> None:
+    """A new account of a person says so; an account with the AI on and no text does not."""
+    hidden = replace(new_account("hidden"), disclosure_texts={})
+    in_pool(url, lambda pool: accounts.store_account(pool, new_account("open"), changed_by="test"), role=None)
+    in_pool(url, lambda pool: accounts.store_account(pool, hidden, changed_by="test"), role=None)
+
+    (found,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "AI disclosure")
+
+    assert (found["state"], found["found"]) == ("warn", "1 accounts with the AI on do not say so: hidden")
+
+
+def test_a_fleet_without_a_model_is_a_failure_with_its_fix(shell: Shell, url: str) -> None:
+    """Until an administrator connects a server; the key of another server does not open."""
+    key, other = (base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2))
+    bare = dict.fromkeys(("OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_BASE_URL"))
+    env = {**bare, "HUSHGATE_SECRETS_KEY": key}
+    before = line_of(shell.run("doctor", "--offline", env=env), "models")
+    server = StoredServer(role=ModelRole.MODEL, url="http://h/v1", key=SecretStr("sk-x"), model="m")
+
+    async def connect(source: Pool) -> None:
+        async with source.connection() as connection:
+            await store_servers(connection, [server], SecretStr(key), changed_by="admin")
+
+    in_pool(url, connect, role=None)
+    after = line_of(shell.run("doctor", "--offline", env=env), "models")
+    unread = line_of(shell.run("doctor", "--offline", env={**env, "HUSHGATE_SECRETS_KEY": other}), "models")
+
+    assert before["state"] == "fail"
+    assert "page Connect" in before["fix"]
+    assert after["state"] == "ok"
+    assert after["found"] == "m of http://h/v1, by the environment and the page Connect"
+    assert unread["state"] == "fail"
+    assert "HUSHGATE_SECRETS_KEY" in unread["fix"]

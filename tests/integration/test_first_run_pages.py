@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import psycopg
 import pytest
@@ -31,11 +32,10 @@ UNDECIDED = 'hx-trigger="every 1s"'
 def services(url: str, redis_url: str, sandbox: SandboxHandle) -> FirstRunServices:
     """The services as ``hushgate review`` makes them."""
     servers = {"DATABASE_URL": url, "REDIS_URL": redis_url}
-    keys = {"OPENAI_API_KEY": KEY, "OPENROUTER_API_KEY": KEY}
-    urls = {"OPENAI_BASE_URL": sandbox.base_url, "OPENROUTER_BASE_URL": sandbox.base_url}
-    models = Settings.model_validate(servers | keys | urls)
+    named = {"HUSHGATE_MODEL_URL": sandbox.base_url, "HUSHGATE_MODEL_KEY": KEY}
+    models = Settings.model_validate(servers | named)
     stream = GatewaySettings.model_validate(servers | {"HUSHGATE_REVIEW_URL": ADDRESS})
-    return FirstRunServices(call_models=lambda: model_answers(models), events=RedisEventStream(stream))
+    return FirstRunServices(test_servers=partial(model_answers, models), events=RedisEventStream(stream))
 
 
 @pytest.fixture
@@ -48,30 +48,6 @@ def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Itera
 def admin_of(visitors: Visitors, url: str) -> Visitor:
     """An administrator of every account."""
     return signed_in(visitors, add_person(url, Role.ACCOUNT_ADMIN))
-
-
-def test_the_model_test_makes_real_calls_and_names_errors_without_keys(
-    visitors: Visitors, database_url: str, sandbox: SandboxHandle
-) -> None:
-    """Latency or error of each endpoint; a success marks the step; the number of tests is limited."""
-    admin = admin_of(visitors, database_url)
-    before = admin.get("/").text
-    admin.get("/first-steps/models")
-    sandbox.add_rule("chat", "401")
-    refused = admin.post("/first-steps/models").text
-    after_failure = admin.get("/").text
-    sandbox.reset()
-    passed = admin.post("/first-steps/models").text
-    answers = [admin.post("/first-steps/models").status_code for _ in range(2)]
-
-    assert "401" in refused
-    assert "set HUSHGATE_MODEL_KEY to a key that the endpoint accepts" in refused
-    assert "Every model answered." in passed
-    assert "answered in" in passed
-    assert KEY not in refused + passed
-    steps = [DONE.findall(page) for page in (before, after_failure, admin.get("/").text)]
-    assert steps == [[], [], ["Connect a model"]]
-    assert answers[-1] == 429
 
 
 def test_a_test_message_is_published_and_watched_until_decided(
@@ -126,9 +102,9 @@ def test_without_settings_the_pages_say_what_is_missing(database_url: str) -> No
     with site(database_url) as visitors:
         admin = admin_of(visitors, database_url)
 
-        assert "HUSHGATE_MODEL_KEY" in admin.get("/first-steps/models").text
+        assert "REDIS_URL" in admin.get("/connect").text
         assert "REDIS_URL" in admin.get("/accounts/shop/test-message").text
-        assert admin.post("/first-steps/models").status_code == 409
+        assert admin.post("/connect", what="save").status_code == 409
         assert admin.post("/accounts/shop/test-message", text="x").status_code == 409
 
 

@@ -20,8 +20,9 @@ from db.people.records import EVERY_ACCOUNT, Role
 from review.http.page_routes import PageRoute
 from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
+from review.services.first_run import FirstRunServices
 from tests.support.review_world import APPEAL_SECRET, QUERIES, SAMPLES, World
-from tests.support.reviewing import site
+from tests.support.reviewing import site_with
 
 MARK = "hostile"
 RELEASE = """
@@ -31,6 +32,10 @@ RELEASE = """
     SELECT count(*) FROM freed
 """
 """Whoever holds a decision does not see what others noted on it."""
+CONNECTED = """
+    INSERT INTO model_servers (role, url, model, changed_by) VALUES ('judge', %s, %s, 'admin')
+    ON CONFLICT (role) DO UPDATE SET url = excluded.url, model = excluded.model RETURNING 1
+"""
 CORPUS = (
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -83,7 +88,8 @@ GETS = [page for page in PAGES if page.methods == ("GET",) and page.right is not
 GETS += [page for page in GETS if page.name == "trial"] * 2  # of each kind one
 
 
-_site = partial(site, HUSHGATE_APPEAL_SECRET=APPEAL_SECRET)
+_services = FirstRunServices(test_servers=lambda _: ())
+_site = partial(site_with, _services, HUSHGATE_APPEAL_SECRET=APPEAL_SECRET)
 
 
 class Hostile:
@@ -121,6 +127,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
             "access_log", action="search", person=hostile("person"), user_id=world.account, detail=detail
         )
         world.add("api_tokens", **token(person, hostile("token name"), request.param))
+        world.one(CONNECTED, hostile("server"), hostile("model name"))
         yield world, visitor().client, person, hostile.given
 
 

@@ -41,8 +41,8 @@ PUBLIC_PAGES = {
 """The only pages for people who are not signed in; another one needs a reason here."""
 ON_EVERY_ACCOUNT = {
     "person_manage",
-    "model_test",
-    "model_test_post",
+    "connect",
+    "connect_post",
     "sample_data",
     "sample_data_add",
     "sample_data_remove",

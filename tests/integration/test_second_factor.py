@@ -29,7 +29,7 @@ PAGE = "/profile/second-factor"
 BREACHED = "correct horse battery"
 SEALING_KEY = base64.b64encode(bytes(range(32))).decode()
 DATABASE = {"DATABASE_URL": "postgresql://127.0.0.1/none"}
-SEALING = ReviewSettings.model_validate(DATABASE | {"HUSHGATE_SECOND_FACTOR_KEY": SEALING_KEY})
+SEALING = ReviewSettings.model_validate(DATABASE | {"HUSHGATE_SECRETS_KEY": SEALING_KEY})
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def visitor(database_url: str, list_file: Path) -> Iterator[Visitors]:
     """Visitors of a site that asks administrators for a second factor."""
     demands = {
         "HUSHGATE_REVIEW_SECOND_FACTOR": "administrators",
-        "HUSHGATE_SECOND_FACTOR_KEY": SEALING_KEY,
+        "HUSHGATE_SECRETS_KEY": SEALING_KEY,
         "HUSHGATE_REVIEW_BREACHED_PASSWORDS": str(list_file),
     }
     with site(database_url, **demands) as running:
@@ -111,7 +111,7 @@ def test_a_copy_of_the_database_holds_no_usable_key(database_url: str, visitor: 
     factor = stored(database_url, lambda each: second_factors.get_factor(each, person.person_id))
     assert factor is not None
     secret = opened(factor.secret, person.person_id, SEALING)
-    other_key = {"HUSHGATE_SECOND_FACTOR_KEY": base64.b64encode(bytes(32)).decode()}
+    other_key = {"HUSHGATE_SECRETS_KEY": base64.b64encode(bytes(32)).decode()}
 
     assert secret not in factor.secret
     for person_id, settings in (
@@ -124,7 +124,7 @@ def test_a_copy_of_the_database_holds_no_usable_key(database_url: str, visitor: 
 
 
 def test_keys_stored_before_the_server_had_a_key_still_work() -> None:
-    """An unsealed key is its own stored form, with and without HUSHGATE_SECOND_FACTOR_KEY."""
+    """An unsealed key is its own stored form, with and without HUSHGATE_SECRETS_KEY."""
     secret, person_id, without = b"k" * 20, uuid4(), ReviewSettings.model_validate(DATABASE)
 
     assert sealed(secret, person_id, without) == secret

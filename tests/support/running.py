@@ -119,19 +119,18 @@ async def _change(url: str, user_id: str, settings: Mapping[str, Any]) -> None:
 
 
 def settings_of(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str) -> Settings:
-    """Settings of a worker with short waits; ``environment`` overrides them."""
-    return Settings.model_validate(
-        {
-            "DATABASE_URL": url,
-            "REDIS_URL": redis_url,
-            "HUSHGATE_MODEL_URL": sandbox.base_url,
-            "HUSHGATE_MODEL_KEY": "sandbox",
-            "HUSHGATE_MODEL_FIRST_WAIT_S": "0.01",
-            "HUSHGATE_MODEL_TIMEOUT_S": "5",
-            "HUSHGATE_MODERATION_REUSE_S": "0",
-            **environment,
-        }
-    )
+    """Settings of a worker with short waits; ``environment`` overrides them, an empty value removes one."""
+    values = {
+        "DATABASE_URL": url,
+        "REDIS_URL": redis_url,
+        "HUSHGATE_MODEL_URL": sandbox.base_url,
+        "HUSHGATE_MODEL_KEY": "sandbox",
+        "HUSHGATE_MODEL_FIRST_WAIT_S": "0.01",
+        "HUSHGATE_MODEL_TIMEOUT_S": "5",
+        "HUSHGATE_MODERATION_REUSE_S": "0",
+        **environment,
+    }
+    return Settings.model_validate({name: value for name, value in values.items() if value})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.options import settings_of
+from cli.options import model_settings
 from cli.output import fail, print_message, progress_bar
 from cli.output_file import Force, output_file, refuse_existing
 from db.pool import Pool
@@ -34,7 +34,7 @@ from trials.pure.trial import TrialKind, TrialState
 from trials.store.candidates import TriedSettings
 from trials.store.golden_sets import load_items
 from trials.store.trials import new_trial, store_trial
-from worker.settings import Settings, require_models
+from worker.settings import Settings
 
 
 def evaluate(
@@ -86,8 +86,7 @@ def evaluate(
     bounds = _bounds(least or ())
     if junit is not None:
         refuse_existing(junit, force)
-    settings = settings_of(Settings)
-    require_models(settings)
+    settings = model_settings()
     names = [settings.further_models.get(each, each) for each in model or [settings.servers.model.model]]
     if len(set(names)) < len(names):
         raise fail(f"--model: expected each once, got {', '.join(names)}")

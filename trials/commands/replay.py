@@ -19,6 +19,7 @@ from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from cli.with_filters import WithFilters
 from db.access_log import LogEntry, LoggedAction
+from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
 from trials.commands.chosen import SavedViewName, chosen_ids
 from trials.commands.shared import (
@@ -34,7 +35,7 @@ from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released
 from trials.store.replaying import ReplayedDecision, Replayer
-from worker.settings import Settings, require_models
+from worker.settings import Settings
 from worker.settings.prices import price_table
 
 CHUNK: Final = 200
@@ -127,8 +128,7 @@ async def _replay(
         changes = (await candidate_of(source, candidate)).changes if candidate else asked
         delivery = ReplayDelivery(source=source, changes=changes)
         if live:
-            settings = settings_of(Settings)
-            require_models(settings)
+            settings = await with_stored_servers(settings_of(Settings), source)
             if budget_usd is not None:
                 _require_price(settings)
             await _print_estimate(source, replayer, wanted, candidate, asked)

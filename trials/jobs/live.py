@@ -8,19 +8,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date
 
+from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
 from tasks.limits.guards import Guards
 from tasks.upstreams import build_ports, open_endpoints
 from worker.adapters.system_clock import SystemClock
 from worker.model import NANO, Decision
 from worker.ports import Ports
-from worker.settings import Settings
+from worker.settings import Settings, require_models
 from worker.settings.prices import price_table
 
 
 @asynccontextmanager
 async def live_ports(settings: Settings, pool: Pool) -> AsyncIterator[Ports]:
-    """The ports of a worker of this deployment, without its fleet's limits of calls."""
+    """The ports of a worker of this deployment, without its fleet's limits of calls.
+
+    Raises:
+        ConfigurationError: a role has no server.
+    """
+    settings = await with_stored_servers(settings, pool)
+    require_models(settings)
     endpoints = open_endpoints(settings)
     endpoints.prepare()
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic.fields import FieldInfo
+
 from worker.settings.alerts import AlertSettings
 from worker.settings.classifiers import ClassifierSettings
 from worker.settings.environment import Environment, load, secret_variables
@@ -17,6 +19,7 @@ from worker.settings.model_servers import (
     ModelServer,
     ModelServers,
     ModelServerSettings,
+    StoredServer,
     require_models,
 )
 from worker.settings.moderation import ModerationSettings
@@ -58,6 +61,7 @@ __all__ = [
     "ReviewSettings",
     "Settings",
     "SiteSettings",
+    "StoredServer",
     "StreamSettings",
     "TraceContent",
     "TraceSettings",
@@ -66,23 +70,36 @@ __all__ = [
     "classifier_key",
     "load",
     "require_models",
+    "topic_of",
 ]
 
 REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_MODEL_URL", "HUSHGATE_MODEL_KEY", "HUSHGATE_MODEL")
 """What a worker needs."""
-KNOWN_FIELDS: Final = (
-    Settings.model_fields
-    | GatewaySettings.model_fields
-    | LoginSettings.model_fields
-    | TransparencySettings.model_fields
-)
+_USED: Final = (Settings, GatewaySettings, LoginSettings, TransparencySettings)
+KNOWN_FIELDS: Final = {name: field for kind in _USED for name, field in kind.model_fields.items()}
 """Every variable of any command, also the names of the source design."""
+
+
+def topic_of(name: str) -> str:
+    """What a field is about: the module that declares it, in words."""
+    kinds = (kind for used in _USED for kind in used.__mro__ if name in vars(kind).get("__annotations__", {}))
+    return next(kinds).__module__.rpartition(".")[2].replace("_", " ").capitalize()
+
+
+_TOPICS: Final = tuple(dict.fromkeys(("Model servers", *map(topic_of, KNOWN_FIELDS))))
+
+
+def _place(name: str, field: FieldInfo) -> tuple[int, int]:
+    needed = REQUIRED.index(field.alias) if field.alias in REQUIRED else len(REQUIRED)
+    return needed, _TOPICS.index(topic_of(name))
+
+
 FIELDS: Final = dict(
     sorted(
         ((name, field) for name, field in KNOWN_FIELDS.items() if field.alias not in SOURCE_NAMES),
-        key=lambda item: REQUIRED.index(item[1].alias) if item[1].alias in REQUIRED else len(REQUIRED),
+        key=lambda item: _place(*item),
     )
 )
-"""``KNOWN_FIELDS``, ``REQUIRED`` first, without the names of the source design."""
+"""``KNOWN_FIELDS`` without the names of the source design: ``REQUIRED`` first, then by topic."""
 ALIASES: Final = {name: str(field.alias) for name, field in FIELDS.items()}
 SECRETS: Final = secret_variables(KNOWN_FIELDS.values())

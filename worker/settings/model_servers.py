@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from worker.errors import ConfigurationError
 from worker.settings.environment import Environment, HttpUrl
 from worker.settings.model_names import ModelNames
+from worker.settings.retention import key_bytes
 from worker.settings.servers import DatabaseSettings
 
 OPENAI: Final = "https://api.openai.com/v1"
@@ -104,8 +106,25 @@ class ModelServers:
     embeddings: ModelServer | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredServer:
+    """The server of a role as an administrator connected it.
+
+    Attributes:
+        url: None: the model's server.
+        model: empty: the default; ``off``: the role calls no server.
+        unreadable: the stored key does not open with HUSHGATE_SECRETS_KEY, so the server is not used.
+    """
+
+    role: ModelRole
+    url: str | None
+    key: SecretStr | None
+    model: str
+    unreadable: bool = False
+
+
 class ModelServerSettings(Environment):
-    """The model servers, by role; each role's server is by default that of the model."""
+    """The model servers, by role; by default each role has the server of the model."""
 
     model_url: HttpUrl | None = Field(
         default=None,
@@ -141,9 +160,10 @@ class ModelServerSettings(Environment):
         description="Key of HUSHGATE_MODERATION_URL; none: the model's key, where the server is the same.",
     )
     moderation_name: str = Field(
-        default=MODERATION_MODEL,
+        default="",
         alias="HUSHGATE_MODERATION",
-        description="Model of the moderation API; off: no text is moderated, for any account.",
+        description="Model of the moderation API; empty: omni-moderation-latest; off: no text is moderated,"
+        " for any account.",
     )
     judge_url: HttpUrl | None = Field(
         default=None,
@@ -187,6 +207,13 @@ class ModelServerSettings(Environment):
         description="Length of the vectors to request; 0: as the model has it.",
     )
 
+    secrets_key: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_SECRETS_KEY",
+        description="Key that seals secrets in the database, 32 bytes in base64, the same for workers and"
+        " review pages: keys of model servers that administrators connect, and keys of second factors;"
+        " `openssl rand -base64 32` makes one. Without it keys of servers cannot be stored.",
+    )
     openai_api_key: SecretStr | None = Field(
         default=None, alias="OPENAI_API_KEY", description="Key of OPENAI_BASE_URL."
     )
@@ -222,7 +249,7 @@ class ModelServerSettings(Environment):
             secret, owner = key or keys.get(place), role if own or key else ModelRole.MODEL
             return _server(place, secret, name, owner, role)
 
-        moderation = self.moderation_name if self.moderates else OFF
+        moderation = self.moderation_name or MODERATION_MODEL if self.moderates else OFF
         judge = of(ModelRole.JUDGE, self.judge_name or name, self.judge_url, self.judge_key)
         return ModelServers(
             model=_server(url, keys[url], name, ModelRole.MODEL, ModelRole.MODEL),
@@ -234,6 +261,45 @@ class ModelServerSettings(Environment):
                 ModelRole.EMBEDDINGS, self.embeddings_name, self.embeddings_url or openai, self.embeddings_key
             ),
         )
+
+    @field_validator("secrets_key")
+    @classmethod
+    def _secrets_key_is_usable(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            key_bytes(key.get_secret_value())
+        return key
+
+    def fixed_place(self, role: ModelRole) -> bool:
+        """Whether the environment names the server of a role, by URL or key."""
+        openai = self.openai_base_url or self.openai_api_key
+        match role:
+            case ModelRole.MODEL:
+                router = self.openrouter_base_url or self.openrouter_api_key
+                return bool(self.model_url or self.model_key or router or openai)
+            case ModelRole.MODERATION:
+                return bool(self.moderation_url or self.moderation_key or openai)
+            case ModelRole.JUDGE:
+                return bool(self.judge_url or self.judge_key)
+            case ModelRole.EMBEDDINGS:
+                return bool(self.embeddings_url or self.embeddings_key or openai)
+
+    def fixed_model(self, role: ModelRole) -> bool:
+        """Whether the environment names the model of a role, or switches the role off."""
+        disabled = role is ModelRole.MODERATION and not self.openai_moderation_enabled
+        return bool(getattr(self, f"{role}_name")) or disabled
+
+    def with_stored(self, stored: Iterable[StoredServer]) -> Self:
+        """These settings with stored servers where the environment names none.
+
+        Address and key go together, so that no key is sent to an address that it was not entered for.
+        """
+        update: dict[str, object] = {}
+        for each in stored:
+            if not self.fixed_place(each.role) and not each.unreadable:
+                update |= {f"{each.role}_url": each.url, f"{each.role}_key": each.key}
+            if not self.fixed_model(each.role):
+                update[f"{each.role}_name"] = each.model
+        return self.model_copy(update=update)
 
     @property
     def moderates(self) -> bool:

@@ -16,7 +16,6 @@ from worker.settings.environment import Environment, HttpUrl
 from worker.settings.metrics import MetricsSettings
 from worker.settings.model_servers import DocumentSettings
 from worker.settings.moderation import ModerationSettings
-from worker.settings.retention import key_bytes
 from worker.settings.webhooks import WebhookSettings
 
 REQUIRED_COVERS: Final = "required"
@@ -48,12 +47,6 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         default="",
         alias="HUSHGATE_REVIEW_PROXIES",
         description="Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted.",
-    )
-    second_factor_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_SECOND_FACTOR_KEY",
-        description="Key that seals the keys of second factors in the database, 32 bytes in base64;"
-        " `openssl rand -base64 32` makes one. Keys stored before stay unsealed until they are set up again.",
     )
     oidc_issuer: HttpUrl | None = Field(
         default=None,
@@ -132,13 +125,6 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
             if each.strip() not in known:
                 raise ValueError(f"expected categories out of {', '.join(known)}")
         return covers
-
-    @field_validator("second_factor_key")
-    @classmethod
-    def _key_is_usable(cls, key: SecretStr | None) -> SecretStr | None:
-        if key is not None:
-            key_bytes(key.get_secret_value())
-        return key
 
     @field_validator("breached_passwords")
     @classmethod

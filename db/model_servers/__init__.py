@@ -1,0 +1,1 @@
+"""Model servers that administrators connect on the pages; the environment wins over them."""

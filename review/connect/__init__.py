@@ -1,0 +1,1 @@
+"""Connecting model servers in the browser."""

@@ -1,0 +1,180 @@
+"""The page Connect: model servers are tested, stored sealed, and shown without their keys."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from cli.review.first_run import model_answers
+from db.people.records import Role
+from review.services.first_run import FirstRunServices
+from sandbox.server import SandboxHandle
+from tests.support.reviewing import Visitor, Visitors, add_person, site_with
+from worker.settings import Settings
+
+SECRETS_KEY = base64.b64encode(bytes(range(32))).decode()
+KEY = "sk-key-of-the-test"
+MARKUP = "<script>alert(1)</script>"
+CARRIED = re.compile(r'name="model_carried" value="([^"]+)"')
+DONE = re.compile(r'<li class="done">\s*<span>([^<]+)</span>')
+
+
+def services(**environment: str) -> FirstRunServices:
+    """The services of a review server beside workers with these variables."""
+    known = {
+        "DATABASE_URL": "postgresql://h/d",
+        "REDIS_URL": "redis://h",
+        "HUSHGATE_SECRETS_KEY": SECRETS_KEY,
+    }
+    return FirstRunServices(test_servers=partial(model_answers, Settings.model_validate(known | environment)))
+
+
+@pytest.fixture
+def visitors(url: str) -> Iterator[Visitors]:
+    """Visitors of a site without any model."""
+    with site_with(services(), url, HUSHGATE_SECRETS_KEY=SECRETS_KEY) as running_site:
+        yield running_site
+
+
+def admin_of(visitors: Visitors, url: str) -> Visitor:
+    """An administrator of every account, on the page."""
+    visitor = visitors()
+    visitor.sign_in(add_person(url, Role.ACCOUNT_ADMIN))
+    visitor.get("/connect")
+    return visitor
+
+
+def stored(url: str) -> dict[str, dict[str, Any]]:
+    """The stored servers by role."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        return {row["role"]: row for row in connection.execute("SELECT * FROM model_servers").fetchall()}
+
+
+def test_a_server_that_answers_is_saved_and_its_key_is_never_shown(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """The key is sealed; the access log says that there is one, and the first step is done."""
+    admin = admin_of(visitors, url)
+    form = {"model_url": f"{sandbox.base_url}/", "model_key": KEY, "model_model": "m", "what": "save"}
+    before = admin.get("/").text
+    saved = admin.post("/connect", **form)
+    page = admin.get(saved.headers["location"]).text
+    rows = stored(url)
+    with psycopg.connect(url) as connection:
+        logged = str(connection.execute("SELECT detail FROM access_log").fetchall())
+    log_page = admin.get("/access-log").text
+
+    assert saved.status_code == 303
+    assert (rows["model"]["url"], rows["model"]["model"]) == (sandbox.base_url, "m")
+    assert KEY.encode() not in bytes(rows["model"]["sealed_key"])
+    assert rows["moderation"]["url"] is None
+    assert "A key is set" in page
+    assert "'key': True, 'role'" not in logged
+    assert "'model_server': 'model'" in logged
+    assert KEY not in page + logged + log_page
+    assert [DONE.findall(each) for each in (before, admin.get("/").text)] == [[], ["Connect a model"]]
+
+
+def test_a_server_that_fails_is_saved_only_when_the_person_insists(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """The error is in a person's words, and the key need not be typed again."""
+    admin = admin_of(visitors, url)
+    sandbox.add_rule("chat", "401")
+    form = {"model_url": sandbox.base_url, "model_key": KEY, "moderation_use": "off"}
+    failed = admin.post("/connect", **form, what="save")
+    before, carried = stored(url), CARRIED.findall(failed.text)[0]
+    again = {**form, "model_key": "", "model_carried": carried}
+    elsewhere = admin.post("/connect", **again | {"model_url": "http://127.0.0.1:9/v1"}, what="save_anyway")
+    after_other = stored(url)["model"]["sealed_key"]
+    insisted = admin.post("/connect", **again, what="save_anyway")
+    sandbox.reset()
+
+    assert "The server refuses the key. Enter another key." in failed.text
+    assert KEY not in failed.text
+    assert before == {}
+    assert elsewhere.status_code == insisted.status_code == 303
+    assert after_other is None, "a key is not sent to an address that it was not entered for"
+    assert stored(url)["model"]["sealed_key"] is not None
+    assert stored(url)["moderation"]["model"] == "off"
+
+
+def test_a_test_saves_nothing(visitors: Visitors, url: str, sandbox: SandboxHandle) -> None:
+    """And shows how long each call took; what was typed is shown as text."""
+    admin = admin_of(visitors, url)
+    tested = admin.post("/connect", model_url=sandbox.base_url, model_model=MARKUP, what="test")
+
+    assert "Every model answered." in tested.text
+    assert MARKUP not in tested.text
+    assert "&lt;script&gt;" in tested.text
+    assert re.search(r"answered in \d+ ms", tested.text)
+    assert stored(url) == {}
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("ftp://h/v1", "Write an address such as"),
+        ("file:///etc/passwd", "Write an address such as"),
+        ("", "Write an address such as"),
+        ("http://user:pw@h/v1", "the key has its own field"),
+        ("http://h/v1?key=x", "the key has its own field"),
+        ("https://api.openai.com/v1", "this vendor requires a key"),
+    ],
+)
+def test_an_address_that_is_no_server_is_refused(
+    visitors: Visitors, url: str, address: str, said: str
+) -> None:
+    """Nothing is called."""
+    admin = admin_of(visitors, url)
+    refused = admin.post("/connect", model_url=address, what="save")
+
+    assert refused.status_code == 400
+    assert said in refused.text
+    assert stored(url) == {}
+
+
+def test_what_the_environment_sets_is_shown_and_kept(url: str, sandbox: SandboxHandle) -> None:
+    """The page names the variable; a form cannot change the server."""
+    named = {"HUSHGATE_MODEL_URL": sandbox.base_url, "HUSHGATE_MODEL_KEY": KEY, "HUSHGATE_JUDGE": "j"}
+    known = named | {"HUSHGATE_SECRETS_KEY": SECRETS_KEY}
+    with site_with(services(**named), url, **known) as visitors:
+        admin = admin_of(visitors, url)
+        page = admin.get("/connect").text
+        saved = admin.post("/connect", model_url="http://other.example/v1", model_model="m", what="save")
+
+    assert "HUSHGATE_MODEL_URL" in page
+    assert "HUSHGATE_JUDGE" in page
+    assert KEY not in page
+    assert saved.status_code == 303
+    assert stored(url)["model"]["url"] is None
+    assert stored(url)["model"]["model"] == "m"
+
+
+def test_without_a_key_for_secrets_no_key_is_stored(url: str, sandbox: SandboxHandle) -> None:
+    """A server without a key may be."""
+    with site_with(services(), url) as visitors:
+        admin = admin_of(visitors, url)
+        refused = admin.post("/connect", model_url=sandbox.base_url, model_key=KEY, what="save")
+        saved = admin.post("/connect", model_url=sandbox.base_url, what="save")
+
+    assert "HUSHGATE_SECRETS_KEY" in refused.text
+    assert (refused.status_code, saved.status_code) == (400, 303)
+
+
+def test_tests_are_limited(visitors: Visitors, url: str, sandbox: SandboxHandle) -> None:
+    """They cost money."""
+    admin = admin_of(visitors, url)
+    statuses = [
+        admin.post("/connect", model_url=sandbox.base_url, what="test").status_code for _ in range(12)
+    ]
+
+    assert statuses[0] == 200
+    assert statuses[-1] == 429

@@ -1,0 +1,80 @@
+"""Model servers that are connected while workers run."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from db.model_servers.stored import load_rows, store_servers
+from db.pool import create_pool
+from sandbox.server import SandboxHandle
+from tests.support.running import running
+from worker.settings import ModelRole, StoredServer
+
+KEY = base64.b64encode(bytes(32)).decode()
+NO_MODEL = {"HUSHGATE_MODEL_URL": "", "HUSHGATE_MODEL_KEY": ""}
+AT_ONCE_S = 1.5
+"""A second, and what a test's machine may take beside."""
+
+
+def connect(url: str, sandbox_url: str, model: str, key: str = "sk-stored") -> None:
+    """Store the model's server as the review pages do."""
+
+    async def store() -> None:
+        server = StoredServer(role=ModelRole.MODEL, url=sandbox_url, key=SecretStr(key), model=model)
+        async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as source:
+            async with source.connection() as connection:
+                await store_servers(connection, [server], SecretStr(KEY), changed_by="admin")
+            (row,) = await load_rows(source)
+            assert row.sealed_key is not None
+            assert key.encode() not in row.sealed_key
+
+    asyncio.run(store())
+
+
+def test_a_worker_without_a_model_waits_and_goes_on(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """The event is decided once a server is connected, and another model is used within a second."""
+    with running(database_url, redis_url, sandbox, HUSHGATE_SECRETS_KEY=KEY, **NO_MODEL) as engine:
+        user_id = engine.account(documents={"Hours": ["We are open from nine to six."]})
+        waiting = engine.publish(user_id, "When are you open?")
+        time.sleep(0.7)
+        unread = engine.redis.xlen("hushgate:events")
+        connect(database_url, sandbox.base_url, "first")
+        began = time.monotonic()
+        decided = engine.decided(user_id, waiting)
+        took_s = time.monotonic() - began
+        connect(database_url, sandbox.base_url, "second")
+        time.sleep(AT_ONCE_S)
+        second = engine.decide(user_id, "From when are you open?")
+    calls = sandbox.requests(route="chat", contains="are you open?")
+    asked = [name for name in ("first", "second") if any(f"'{name}'" in str(each) for each in calls)]
+
+    assert unread == 1
+    assert took_s < 10
+    assert "sk-stored" not in str((decided, second))
+    assert asked == ["first", "second"]
+
+
+@pytest.mark.parametrize("role", ["hushgate_gateway", "hushgate_audit"])
+def test_other_services_cannot_read_the_servers(database_url: str, role: str) -> None:
+    """Neither the gateway nor the transparency log."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute(f"SET ROLE {role}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT * FROM model_servers")
+
+
+def test_a_worker_may_read_but_not_change_them(database_url: str) -> None:
+    """A taken over worker cannot send the keys elsewhere."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("SET ROLE hushgate_worker")
+        connection.execute("SELECT * FROM model_servers")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("UPDATE model_servers SET url = 'http://x'")
