@@ -216,9 +216,9 @@ def test_a_fleet_without_a_model_is_a_failure_with_its_fix(shell: Shell, url: st
     server = StoredServer(role=ModelRole.MODEL, url="http://h/v1", key=SecretStr("sk-x"), model="m")
 
     async def connect() -> None:
-        async with create_pool(url, size=1, application="test", role=None) as source:
-            async with source.connection() as connection:
-                await store_servers(connection, [server], SecretStr(key), changed_by="admin")
+        pool = create_pool(url, size=1, application="test", role=None)
+        async with pool as source, source.connection() as connection:
+            await store_servers(connection, [server], SecretStr(key), changed_by="admin")
 
     asyncio.run(connect())
     after = line_of(shell.run("doctor", "--offline", env=env), "models")
