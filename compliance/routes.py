@@ -33,7 +33,7 @@ def _api(
 def _change(
     right: Right, path: str, name: str, handler: PageHandler, response: type, summary: str, **more: Any
 ) -> PageRoute:
-    """A POST that answers with what it changed."""
+    """A POST that answers with the changed values."""
     return _api(right, path, name, handler, response, summary, methods=("POST",), **more)
 
 

@@ -13,7 +13,7 @@ from tasks.fleet.beats import sign_tasks
 from tasks.retention import sweep as retention
 from tasks.retention.sweep import SweepPace
 from tasks.runtime import Runtime
-from tasks.stream_upkeep.sweep import sweep_streams
+from tasks.stream_upkeep.figures import sweep_streams
 
 log = structlog.get_logger(__name__)
 

@@ -55,8 +55,7 @@ from tasks.shards.lanes import ShardedLanes
 from tasks.tracing.start import Traces
 from tasks.upstreams import build_ports, compile_patterns, open_endpoints, policy_defaults
 from tasks.webhooks.poller import WebhookPoller
-from worker.adapters.boot_clock import seconds_since_boot
-from worker.adapters.system_clock import SystemClock, machine_now
+from worker.adapters.system_clock import SystemClock, machine_now, seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.moderation_holds import Holds
 from worker.payload import PAYLOAD_BYTES
@@ -265,7 +264,7 @@ class WorkerParts:
         """Reports upstreams to the fleet."""
         stream, ahead_s = self.settings.stream, self.ahead_s
         return UpstreamReporter(
-            self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
+            redis=self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
         )
 
     @cached_property
@@ -321,7 +320,7 @@ class WorkerParts:
     @cached_property
     def takeovers(self) -> EarlyTakeovers:
         """Takes conversations when people write."""
-        return EarlyTakeovers(self.pool, self.rulebooks, now=self.clock.now, work=self.work)
+        return EarlyTakeovers(pool=self.pool, rulebooks=self.rulebooks, now=self.clock.now, work=self.work)
 
     @cached_property
     def engine(self) -> ShardEngines:

@@ -15,7 +15,7 @@ from worker.assessment.policies.option_help import ACTION_WORDS, OPTION_HELP
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.presets import PRESETS, Need
 from worker.reasons import Reason
-from worker.setting import RiskText, Section
+from worker.setting_description import RiskText, Section
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -36,7 +36,7 @@ def texts() -> Iterator[tuple[str, str]]:
             if text:
                 yield text, "worker/account_settings.py"
     for text in (*RiskText, *Section):
-        yield text.value, "worker/setting.py"
+        yield text.value, "worker/setting_description.py"
     for ruling_reason in RulingReason:
         yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():

@@ -1,4 +1,4 @@
-"""The tables of trials: candidates, golden sets, trials with their steps and findings, suggestions."""
+"""The tables of trials: candidates, golden sets, trials with their steps and differences, suggestions."""
 
 from __future__ import annotations
 

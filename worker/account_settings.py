@@ -45,7 +45,7 @@ from worker.model import (
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
-from worker.setting import (
+from worker.setting_description import (
     UNIT,
     RiskText,
     Section,

@@ -94,7 +94,7 @@ class Draft:
 
     @property
     def reply(self) -> str:
-        """The text as it would be sent."""
+        """The text in the form in which it would be sent."""
         return delivered_text(self.text, self.passages)
 
     @property

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from worker.model import OPENAI_MODERATION, FailurePolicy, ModeratorChoice
-from worker.setting import Section, Setting
+from worker.setting_description import Section, Setting
 
 MOST_MODERATORS: Final = 5
 RULE_PREFIX: Final = "flagged_"

@@ -15,7 +15,7 @@ from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
-from worker.steps import assessing, context, drafting, guards, second_draft, several, suggesting
+from worker.steps import assessing, context, drafting, guards, second_draft, several_models, suggesting
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
@@ -131,11 +131,11 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
 
 async def _drafted(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
     """A clean draft; of several models the most central one."""
-    if not (names := several.model_names(run)):
+    if not (names := several_models.model_names(run)):
         return await _clean_draft(run, found, history)
-    runs = [several.run_with(run, name) for name in names]
+    runs = [several_models.run_with(run, name) for name in names]
     made = iter(await all_of(_clean_draft(each, found, history) for each in runs if each))
-    return several.chosen(run, names, [next(made) if each else None for each in runs])
+    return several_models.chosen(run, names, [next(made) if each else None for each in runs])
 
 
 async def _clean_draft(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from worker.account_settings import changed
 from worker.assessment.policies.guardrail import FALLBACK_MESSAGE
+from worker.assessment.policies.texts import texts
 from worker.model import Account, FailurePolicy, ReplyMode
 
 
@@ -75,13 +76,13 @@ def _strictness(title: str, summary: str, **settings: Any) -> Preset:
 
 
 def _design(title: str, summary: str, needs: tuple[Need, ...], **settings: Any) -> Preset:
-    texts = settings.pop("missing_texts", {})
+    missing = settings.pop("missing_texts", {})
     return Preset(
         kind=PresetKind.DESIGN,
         title=title,
         summary=summary,
         settings=settings,
-        missing_texts=texts,
+        missing_texts=missing,
         needs=needs,
     )
 
@@ -172,8 +173,8 @@ def presets_of(kind: PresetKind) -> dict[PresetName, Preset]:
 
 def preset_changes(name: PresetName, account: Account) -> dict[str, Any]:
     """The changes that a preset makes to an account, for ``worker.account_settings.changed``."""
-    texts = PRESETS[name].missing_texts
-    return {**PRESETS[name].settings, **{each: getattr(account, each) or texts[each] for each in texts}}
+    missing = PRESETS[name].missing_texts
+    return {**PRESETS[name].settings, **{each: getattr(account, each) or missing[each] for each in missing}}
 
 
 def preset_of(account: Account, kind: PresetKind) -> PresetName | None:
@@ -190,6 +191,8 @@ def preset_of(account: Account, kind: PresetKind) -> PresetName | None:
 def new_account(user_id: str) -> Account:
     """The settings of an account that a person creates: the AI drafts answers, and people approve each.
 
+    Texts in twelve languages say that an AI answers, and that a person will.
+
     An account without settings, which only events or programs name, has the defaults: the AI is off.
 
     Raises:
@@ -197,4 +200,6 @@ def new_account(user_id: str) -> Account:
     """
     switches = ("ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments")
     unset = Account(user_id=user_id, version=0)
-    return changed(unset, {**dict.fromkeys(switches, True), **preset_changes(PresetName.CAREFUL, unset)})
+    author_texts = {"disclosure_texts": dict(texts("disclosure")), "handoff_texts": dict(texts("handoff"))}
+    careful = preset_changes(PresetName.CAREFUL, unset)
+    return changed(unset, {**dict.fromkeys(switches, True), **author_texts, **careful})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
@@ -598,10 +597,10 @@ HELD: Final = reasons_of(ReasonFamily.HELD)
 """A reply waits until a person approves it."""
 
 
-def reasons_table(reasons: Iterable[Reason] = Reason) -> str:
+def reasons_table() -> str:
     """The reasons as a Markdown table."""
     rows = (
         f"| {reason} | {reason.spec.decision} | {reason.spec.error_class or ''} | {reason.spec.when} |"
-        for reason in reasons
+        for reason in Reason
     )
     return "\n".join(("| reason | decision | error class | when |", "|---|---|---|---|", *rows))

@@ -15,7 +15,7 @@ from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, pres
 
 SHOWN = ("setting", "before", "after")
 NEW = Account(user_id="new", version=0)
-"""Stands for the account while none is given."""
+"""Stands for the account while no account is named."""
 
 
 def preset(

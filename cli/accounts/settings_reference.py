@@ -9,7 +9,7 @@ from cli.output import json_text
 from worker.account_settings import SETTINGS, AccountSettings, kind_of
 from worker.model import Account
 from worker.moderator_settings import MODERATOR_PARTS, ModeratorSettings
-from worker.setting import Setting, SettingKind
+from worker.setting_description import Setting, SettingKind
 
 INTRODUCTION: Final = """# Account settings
 

@@ -16,6 +16,7 @@ from dotenv import dotenv_values
 from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
+from cli.doctor.disclosure import disclosure_check
 from cli.doctor.durability import durability_checks
 from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
@@ -163,6 +164,7 @@ GROUPS: Final = (
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
+    CheckGroup(name="AI disclosure", fix=FIRST, checks=disclosure_check),
     CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""

@@ -60,7 +60,7 @@ def model_endpoint(settings: Settings) -> Endpoint:
 
 
 def judge_endpoint(settings: Settings) -> Endpoint | None:
-    """The endpoint of the judge; None when it is switched off."""
+    """The endpoint of the judge; None without a judge."""
     if (judge := settings.servers.judge) is None:
         return None
     meanwhile = "drafts that are not copied from a passage wait for people (HELD_UNREAD)"

@@ -9,8 +9,8 @@ from db.audit import decision_context, settings_snapshot
 from db.audit.settings_snapshot import SettingsVersion
 from db.connection import Connection, round_of_reads
 from db.reviews import rulings
-from db.reviews.decision_read import read_decision
 from db.reviews.rulings import Review
+from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
 from review.decision.view import DecisionRecord, DecisionView, build_view
 from review.http.visit import Visit
@@ -36,22 +36,24 @@ async def load_as_made(
     visit: Visit, connection: Connection, decision_id: UUID, *, revealed: bool
 ) -> DecisionAsMade | None:
     """The decision as made; None when it is no longer stored."""
-    read = await read_decision(connection, decision_id, visit.person.person_id)
-    if read is None:
+    decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
+    if decision is None:
         return None
     async with round_of_reads(connection) as reads:
-        lines = reads.read(decision_context.load_lines(connection, read.row, visit.now))
-        stored = reads.read(settings_snapshot.settings_of_decision(connection, read.row, read.snapshot))
+        lines = reads.read(decision_context.load_lines(connection, decision.row, visit.now))
+        stored = reads.read(
+            settings_snapshot.settings_of_decision(connection, decision.row, decision.snapshot)
+        )
         reviews = reads.read(rulings.list_reviews(connection, decision_id))
     settings = stored.result()
     record = DecisionRecord(
-        row=read.row,
-        snapshot=read.snapshot,
+        row=decision.row,
+        snapshot=decision.snapshot,
         history=lines.result().history,
         sealed=lines.result().sealed,
         settings=replace(settings, now=None),
         covered_categories=visit.person.covered,
-        may_read_sealed=visit.may(Right.REVIEW, read.row["user_id"]),
+        may_read_sealed=visit.may(Right.REVIEW, decision.row["user_id"]),
         revealed=revealed,
     )
     return DecisionAsMade(
@@ -59,5 +61,5 @@ async def load_as_made(
         view=build_view(record),
         settings=settings.used,
         reviews=reviews.result(),
-        hidden=read.hidden,
+        hidden=decision.hidden,
     )

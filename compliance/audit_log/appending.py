@@ -160,7 +160,7 @@ def _since(last: StoredCheckpoint | None, now: datetime) -> datetime:
 async def _new_rows(
     connection: Connection, since: datetime, now: datetime
 ) -> tuple[list[tuple[LeafKind, Row]], datetime]:
-    """Rows without a leaf, in the order of their leaves, and the time through which there are none left."""
+    """Rows without a leaf, in the order of their leaves, and the time up to which all rows have leaves."""
     through = now
     rows = await _all_new(connection, LeafKind.LIMIT)
     for kind in DELETED:

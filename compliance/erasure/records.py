@@ -85,7 +85,7 @@ class Erasure:
 
     @property
     def may_be_confirmed(self) -> bool:
-        """Whether a person may confirm the request: it is counted, and nothing is erased yet."""
+        """Whether a person may confirm the request, which is counted, and of which nothing is erased yet."""
         return self.phase == ErasurePhase.PREVIEWED and self.confirmed_at is None
 
     @property

@@ -32,6 +32,12 @@ from worker.model import (
 
 log = structlog.get_logger(__name__)
 
+WITHOUT_DISCLOSURE: Final = """
+    SELECT user_id FROM (
+        SELECT DISTINCT ON (user_id) user_id, ai_control_enabled, disclosure_texts FROM ai_rules
+        ORDER BY user_id, version DESC) AS newest
+    WHERE ai_control_enabled AND disclosure_texts = '{}' ORDER BY user_id
+"""
 STRICT_FAILURE: Final = FailurePolicy.HOLD
 FALLBACKS: Final[Mapping[str, StrEnum]] = {
     "rule_level": RuleLevel.DEFAULT,
@@ -97,6 +103,11 @@ async def current_account(source: Pool, user_id: str) -> Account:
 async def current_versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
     """The number of the newest version, by account; accounts without settings are left out."""
     return dict(await fetch_rows(source, VERSIONS, (list(user_ids),)))
+
+
+async def accounts_without_disclosure(source: Pool) -> tuple[str, ...]:
+    """The accounts whose AI is on and that have no disclosure text, by name."""
+    return tuple(user_id for (user_id,) in await fetch_rows(source, WITHOUT_DISCLOSURE))
 
 
 async def is_used(source: Pool, user_id: str) -> bool:

@@ -21,7 +21,9 @@ NO_PGVECTOR: Final = (
     "this Postgres has no pgvector 0.8 or later; install its package (Debian: postgresql-17-pgvector for"
     " Postgres 17) and run `hushgate migrate`"
 )
-HAS_PGVECTOR: Final = "SELECT typtype = 'b' FROM pg_type WHERE oid = to_regtype('halfvec')"
+HAS_PGVECTOR: Final = (
+    "SELECT EXISTS (SELECT FROM pg_type WHERE oid = to_regtype('halfvec') AND typtype = 'b')"
+)
 """Without the extension the type is a domain."""
 COLUMNS: Final = "id, model, dimensions, asked_dimensions"
 ACTIVE: Final = f"SELECT {COLUMNS} FROM embedders WHERE state = 'active'"

@@ -287,4 +287,4 @@ EXPRESSIONS: Final = {
         f"CASE WHEN {assessed(_ASSESSMENT)} THEN {_edge(_BAND)} || '-' || {_edge(f'({_BAND} + 1)')} END"
     ),
 }
-"""SQL of a dimension; null where a decision has none. A band of confidence reads ``0.6-0.7``."""
+"""SQL of a dimension; null for a decision without it. A band of confidence reads ``0.6-0.7``."""

@@ -33,7 +33,7 @@ class QueueKind(StrEnum):
 
 
 class Stratum(StrEnum):
-    """The strata of a sample, as ``db.figures.figure_sql.SampleDimension``, or none."""
+    """The strata of a sample, as ``db.figures.figure_sql.SampleDimension``; or a sample without strata."""
 
     NONE = ""
     REASON_CODE = "reason_code"

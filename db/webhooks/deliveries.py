@@ -145,6 +145,6 @@ async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logg
 async def deliveries_of_reply(
     connection: Connection, user_id: str, decision_id: UUID
 ) -> tuple[ReplyDelivery, ...]:
-    """The deliveries of a decision's reply, the first first; endpoints that were removed have none."""
+    """The deliveries of a decision's reply, oldest first; without those of removed endpoints."""
     values = {"user_id": user_id, "key": str(decision_id)}
     return await rows_as(connection, ReplyDelivery, OF_REPLY, values)

@@ -19,7 +19,7 @@ from worker.account_settings import SETTINGS, kind_of
 from worker.assessment.policies.designs import default_name
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
-from worker.setting import Risk, SettingKind
+from worker.setting_description import Risk, SettingKind
 
 SHOWN_RULES: Final = 300
 POLICY: Final = "assessment_policy"

@@ -28,7 +28,7 @@ from review.typed.numbers import share_text
 from review.typed.problems import lines_problem, twice_problem
 from worker.account_settings import SETTINGS, AccountSettings, kind_of
 from worker.model import Weekday
-from worker.setting import Section, SettingKind
+from worker.setting_description import Section, SettingKind
 from worker.statement_grounds import EXAMPLE
 
 KNOWN: Final = tuple(name for name in CATEGORIES if name != RULE)

@@ -20,7 +20,7 @@ from review.typed.problems import problem_wording
 from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.model import Account
-from worker.setting import Section, Setting, SettingKind
+from worker.setting_description import Section, Setting, SettingKind
 
 LINE_END: Final = re.compile(r"\r\n?")
 POLICY: Final = "assessment_policy"

@@ -79,12 +79,13 @@ async def save_settings(visit: Visit) -> Response:
     stored = await version_in_force(visit)
     typed, action = settings_form.parse_form(visit.form, stored.account), visit.field("action")
     level = visit.field("level")
-    if visit.field("effect") in setting_fields.FIELDS:
-        return await _show_effect(visit, stored, typed, level)
-    if action == "check" and visit.partial:
-        return visit.render("what_if.html", effects=await _effects(visit, stored.account, typed))
+    if visit.partial:
+        return await _show_part(visit, stored, typed)
     if version_in(visit.form) != stored.account.version:
         return await _conflict(visit, stored, level)
+    if name := _effect_name(visit):
+        effect = await _effect(visit, stored, typed, name)
+        return await _page(visit, stored, typed, level=level, effect_of=name, effect=effect)
     preset = _preset_in(visit)
     account = (
         changed(stored.account, preset_changes(preset, stored.account))
@@ -108,17 +109,28 @@ def _preset_in(visit: Visit) -> PresetName | None:
     return PresetName(name) if name else None
 
 
-async def _show_effect(visit: Visit, stored: AccountVersion, typed: SettingsForm, level: str) -> Response:
-    """What one setting, as typed, would have done to the newest decisions."""
+async def _show_part(visit: Visit, stored: AccountVersion, typed: SettingsForm) -> Response:
+    """The effect of one setting, or of every threshold, for a page that is open."""
+    if name := _effect_name(visit):
+        return visit.render("setting_effect.html", effect=await _effect(visit, stored, typed, name))
+    return visit.render("what_if.html", effects=await _effects(visit, stored.account, typed))
+
+
+def _effect_name(visit: Visit) -> str:
+    """The setting whose effect is asked for; empty: none."""
     name = visit.field("effect")
+    return name if name in setting_fields.FIELDS else ""
+
+
+async def _effect(
+    visit: Visit, stored: AccountVersion, typed: SettingsForm, name: str
+) -> Mapping[str, object]:
+    """What one setting, as typed, would have done to the newest decisions; without a change no preview."""
     alone = settings_form.with_one_change(typed, stored.account, name)
-    account = settings_form.account_from_form(alone, stored.account)
-    values: dict[str, object] = {"problems": tuple(alone.errors.values()), "preview": None}
+    account, preview = settings_form.account_from_form(alone, stored.account), None
     if account is not None and account != stored.account:
-        values["preview"] = (await load_panels("change", visit, account)).html
-    if visit.partial:
-        return visit.render("setting_effect.html", problems=values["problems"], preview=values["preview"])
-    return await _page(visit, stored, typed, level=level, effect_of=name, effect=values)
+        preview = (await load_panels("change", visit, account)).html
+    return {"problems": tuple(alone.errors.values()), "preview": preview}
 
 
 async def _review(

@@ -83,12 +83,12 @@ async def list_waiting(visit: Visit) -> Response:
 async def list_drafts(visit: Visit) -> Response:
     """The texts of the AI that a decision did not send, with passages; and what people answered."""
     async with visit.store.single() as connection:
-        read = await page.read_decision_of_path(visit, connection)
-        row = read.row
+        decision = await page.visible_decision_of_path(visit, connection)
+        row = decision.row
         visit.require(Right.REVIEW, row["user_id"])
         stored = await load_answering(connection, row, visit.now, may_read=True)
     found = stored.held
-    answers, since = ((), None) if read.hidden else (stored.answers, stored.since)
+    answers, since = ((), None) if decision.hidden else (stored.answers, stored.since)
     detail = {"drafts": found.count, "api": True}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
     drafts = [asdict(each) for each in found.texts]

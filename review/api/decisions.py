@@ -15,8 +15,9 @@ from db.answers.state import UNANSWERED
 from db.audit import decision_context, decision_list
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
-from db.reviews import decision_read, queue_items
+from db.reviews import queue_items
 from db.reviews.list_marks import ListMarks, load_list_marks
+from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery
@@ -104,17 +105,17 @@ async def get_decision(visit: Visit) -> Response:
     not_found = Refused(404, "Not found", "There is no such decision, or you may not see it.")
     decision_id = visit.path_id("decision_id", not_found)
     async with visit.store.single() as connection:
-        read = await decision_read.read_decision(connection, decision_id, visit.person.person_id)
-        if read is None or not visit.may(Right.VIEW, read.row["user_id"]):
+        decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
+        if decision is None or not visit.may(Right.VIEW, decision.row["user_id"]):
             raise not_found
         await visit.log(
             LoggedAction.READ,
-            user_id=read.row["user_id"],
+            user_id=decision.row["user_id"],
             decision_id=decision_id,
             detail={"api": True},
             connection=connection,
         )
-    return _json(decision_context.listed(read.row) | {"review": read.review_state})
+    return _json(decision_context.listed(decision.row) | {"review": decision.review_state})
 
 
 def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:

@@ -2,9 +2,10 @@
 
 A decision on its way to the page::
 
-    DecisionRow -> DecisionRead                 columns; and what this person may know of them (one statement)
-        -> DecisionRecord                       and the exchange, the settings, the owner (``view``)
-            -> ExplanationFacts -> DecisionView sentences, notices, highlighted texts, margins
+    DecisionRow                                   the columns
+        -> VisibleDecision                        with what this person may know (one statement)
+        -> DecisionRecord                         with the exchange, the settings and the owner
+        -> ExplanationFacts -> DecisionView       sentences, notices, highlighted texts, margins
 
 ``page`` loads the frame, ``panels`` what loads separately.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from db.answers.held import HeldText, HeldTexts
 from db.audit.decision_context import StoredPassage
-from db.reviews.decision_read import DecisionRead
+from db.reviews.visible_decision import VisibleDecision
 from review.decision.grounds import ReplyGrounds, ShownPassage, grounds_of, passages_of, passages_of_held
 from review.decision.reading import ShownReading, quoted_grounds, shown_reading
 from review.decision.view import DecisionRecord, stopped_draft
@@ -29,13 +29,13 @@ class AssessedDraft:
 
 
 def assessed_draft(
-    read: DecisionRead, held: HeldTexts | None, stored: Mapping[str, StoredPassage]
+    decision: VisibleDecision, held: HeldTexts | None, stored: Mapping[str, StoredPassage]
 ) -> AssessedDraft:
     """The draft of a decision, from the held texts or from its reply."""
     if (first := _assessed_text(held)) is not None and first.passages:
         return AssessedDraft(text=first.draft, passages=passages_of_held(first, stored), kept=True)
-    text = first.draft if first is not None else read.row["reply_draft"]
-    return AssessedDraft(text=text, passages=passages_of(read.snapshot, stored), kept=False)
+    text = first.draft if first is not None else decision.row["reply_draft"]
+    return AssessedDraft(text=text, passages=passages_of(decision.snapshot, stored), kept=False)
 
 
 def _assessed_text(held: HeldTexts | None) -> HeldText | None:

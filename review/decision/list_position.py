@@ -11,7 +11,7 @@ from db.audit.cursor import Direction
 from db.audit.decision_list import next_decision
 from db.connection import Connection
 from db.reviews import queue_items
-from db.reviews.decision_read import DecisionRead, read_decision
+from db.reviews.visible_decision import VisibleDecision, load_visible_decision
 from review.http.visit import Visit
 from review.lists.filters import ListQuery
 from review.lists.visit_query import parse_visit_query
@@ -56,16 +56,16 @@ def list_position(visit: Visit) -> ListPosition:
     )
 
 
-async def load_position(visit: Visit, connection: Connection, read: DecisionRead) -> ListPosition:
+async def load_position(visit: Visit, connection: Connection, decision: VisibleDecision) -> ListPosition:
     """The next decisions by the filters of the list that the person came from, if these are valid."""
     query = list_filters(visit)
     if query is None:
         return ListPosition()
-    filters = queue_items.hiding(query.filters, read.hidden_decisions)
+    filters = queue_items.hiding(query.filters, decision.hidden_decisions)
     return replace(
         list_position(visit),
-        newer=await next_decision(connection, filters, read.row, Direction.NEWER),
-        older=await next_decision(connection, filters, read.row, Direction.OLDER),
+        newer=await next_decision(connection, filters, decision.row, Direction.NEWER),
+        older=await next_decision(connection, filters, decision.row, Direction.OLDER),
     )
 
 
@@ -75,12 +75,12 @@ async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
     if query is None:
         return None
     async with visit.store.reading() as connection:
-        read = await read_decision(connection, decision_id, visit.person.person_id)
-        if read is None:
+        decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
+        if decision is None:
             return None
-        filters = queue_items.hiding(query.filters, read.hidden_decisions)
+        filters = queue_items.hiding(query.filters, decision.hidden_decisions)
         direction = Direction.NEWER if visit.person.list_layout.oldest_first else Direction.OLDER
-        return await next_decision(connection, filters, read.row, direction)
+        return await next_decision(connection, filters, decision.row, direction)
 
 
 def list_query(visit: Visit) -> str | None:

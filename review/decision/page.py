@@ -15,7 +15,7 @@ from db.audit import erased, settings_snapshot, similar
 from db.audit.decision_context import DecisionRow
 from db.connection import Connection, round_of_reads
 from db.reviews import exchanges, queue_items, rulings
-from db.reviews.decision_read import DecisionRead, read_decision
+from db.reviews.visible_decision import VisibleDecision, load_visible_decision
 from review.access import Right
 from review.answers.panel import answer_panel
 from review.content_covers import cover_reason
@@ -88,15 +88,15 @@ async def reveal_texts(visit: Visit) -> Response:
 async def show_similar(visit: Visit) -> Response:
     """Similar decisions, each under its own cover; on request only, as comparing texts takes longer."""
     async with visit.store.single() as connection:
-        read = await read_decision_of_path(visit, connection)
-        row = read.row
+        decision = await visible_decision_of_path(visit, connection)
+        row = decision.row
         found = await similar.similar_to(connection, row["id"])
     await visit.log(
         LoggedAction.LIST, user_id=row["user_id"], decision_id=row["id"], detail={"similar": True}
     )
     pairs = tuple(
         (
-            replace(each, state="open") if each.row["id"] in read.hidden_decisions else each,
+            replace(each, state="open") if each.row["id"] in decision.hidden_decisions else each,
             cover_reason(visit.person.covered, each.row),
         )
         for each in found
@@ -119,7 +119,7 @@ async def show_panels(visit: Visit) -> Response:
     if not set(names) <= PANELS.keys():
         raise NOT_FOUND
     async with visit.store.single() as connection:
-        subject = _subject(visit, await read_decision_of_path(visit, connection))
+        subject = _subject(visit, await visible_decision_of_path(visit, connection))
         wanted = [name for name in wanted_panels(subject) if name in names]
         loaded = await load_named_panels(connection, subject, wanted)
         detail = log_detail(loaded)
@@ -136,8 +136,8 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
     With every panel, or not ``whole``: a browser with scripts loads these.
     """
     async with visit.store.single() as connection:
-        read = await read_decision_of_path(visit, connection)
-        subject, values = await _load_frame(visit, connection, read, revealed=action in REVEALING)
+        decision = await visible_decision_of_path(visit, connection)
+        subject, values = await _load_frame(visit, connection, decision, revealed=action in REVEALING)
         wanted = wanted_panels(subject)
         loaded = await load_named_panels(connection, subject, wanted) if whole else {}
         texts = values["answering"].held.texts
@@ -154,11 +154,11 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
 
 
 async def _load_frame(
-    visit: Visit, connection: Connection, read: DecisionRead, *, revealed: bool
+    visit: Visit, connection: Connection, decision: VisibleDecision, *, revealed: bool
 ) -> tuple[PanelSubject, dict[str, Any]]:
     """What the page shows at once: one round of reads."""
-    row, snapshot, person_id = read.row, read.snapshot, visit.person.person_id
-    subject = replace(_subject(visit, read), revealed=revealed)
+    row, snapshot, person_id = decision.row, decision.snapshot, visit.person.person_id
+    subject = replace(_subject(visit, decision), revealed=revealed)
     subject = replace(subject, cover=()) if revealed else subject
     async with round_of_reads(connection) as reads:
         reviews = reads.read(rulings.reviews_and_own(connection, row["id"], person_id, visit.now))
@@ -167,7 +167,7 @@ async def _load_frame(
                 connection, row["id"], person_id, visit.now, accounts=visit.accounts(Right.REVIEW)
             )
         )
-        exchange = reads.read(exchanges.load_exchange_lines(connection, read.subject, visit.now))
+        exchange = reads.read(exchanges.load_exchange_lines(connection, decision.subject, visit.now))
         settings = reads.read(settings_snapshot.settings_of_decision(connection, row, snapshot))
         answering = reads.read(
             load_answering(
@@ -180,7 +180,7 @@ async def _load_frame(
         )
     location, lines = exchange.result()
     record = decision_record(
-        read,
+        decision,
         lines,
         settings.result(),
         covered_categories=visit.person.covered,
@@ -194,12 +194,12 @@ async def _load_frame(
         claims=claims.result(),
         exchange=location,
     )
-    draft = assessed_draft(read, answering.result().held, answering.result().passages)
+    draft = assessed_draft(decision, answering.result().held, answering.result().passages)
     return subject, _shared(subject) | {
         "record": record,
-        "panel": review_panel(visit, read, found),
+        "panel": review_panel(visit, decision, found),
         "view": view,
-        "answering": answer_panel(visit, row, answering.result(), blind=read.hidden),
+        "answering": answer_panel(visit, row, answering.result(), blind=decision.hidden),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, draft),
@@ -207,9 +207,9 @@ async def _load_frame(
     }
 
 
-def _subject(visit: Visit, read: DecisionRead) -> PanelSubject:
-    cover = cover_reason(visit.person.covered, read.row, read.snapshot)
-    return PanelSubject(visit=visit, read=read, cover=cover)
+def _subject(visit: Visit, decision: VisibleDecision) -> PanelSubject:
+    cover = cover_reason(visit.person.covered, decision.row, decision.snapshot)
+    return PanelSubject(visit=visit, decision=decision, cover=cover)
 
 
 def _shared(subject: PanelSubject) -> dict[str, Any]:
@@ -217,8 +217,8 @@ def _shared(subject: PanelSubject) -> dict[str, Any]:
     came_from = list_query(subject.visit)
     return {
         "row": subject.row,
-        "snapshot": subject.read.snapshot,
-        "owner": None if subject.read.hidden else subject.read.owner,
+        "snapshot": subject.decision.snapshot,
+        "owner": None if subject.decision.hidden else subject.decision.owner,
         "cover": subject.cover,
         "came_from": came_from,
         "position": list_position(subject.visit),
@@ -240,23 +240,23 @@ async def load_row(visit: Visit) -> DecisionRow:
     return (await load_decision(visit)).row
 
 
-async def load_decision(visit: Visit) -> DecisionRead:
+async def load_decision(visit: Visit) -> VisibleDecision:
     """The decision of the path, with what the person may know of it; raises as ``show_decision`` refuses."""
     async with visit.store.single() as connection:
-        return await read_decision_of_path(visit, connection)
+        return await visible_decision_of_path(visit, connection)
 
 
-async def read_decision_of_path(visit: Visit, connection: Connection) -> DecisionRead:
+async def visible_decision_of_path(visit: Visit, connection: Connection) -> VisibleDecision:
     """The decision of the path.
 
     Raises:
         Refused: 404 for a decision that the person may not know of, 410 for one that is no longer stored.
     """
     decision_id = visit.path_id("decision_id", NOT_FOUND)
-    read = await read_decision(connection, decision_id, visit.person.person_id)
-    if read is not None and visit.may(Right.VIEW, read.row["user_id"]):
-        return read
-    erased_decision = await erased.trace_of(connection, decision_id) if read is None else None
+    decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
+    if decision is not None and visit.may(Right.VIEW, decision.row["user_id"]):
+        return decision
+    erased_decision = await erased.trace_of(connection, decision_id) if decision is None else None
     if erased_decision is None or not visit.may(Right.VIEW, erased_decision.user_id):
         raise NOT_FOUND
     raise Refused(410, "This decision is no longer stored", _erased_message(erased_decision))

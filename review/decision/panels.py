@@ -13,9 +13,9 @@ from db.audit.decision_context import DecisionRow
 from db.connection import Connection, round_of_reads
 from db.escalations.listing import load_escalation
 from db.reviews import queues
-from db.reviews.decision_read import DecisionRead
 from db.reviews.queues import QueueKind
 from db.reviews.rulings import NOTE_CHARS, RULINGS
+from db.reviews.visible_decision import VisibleDecision
 from db.webhooks.deliveries import deliveries_of_reply
 from review.access import Right
 from review.content_covers import cover_reason
@@ -39,7 +39,7 @@ class PanelSubject:
     """
 
     visit: Visit
-    read: DecisionRead
+    decision: VisibleDecision
     cover: tuple[str, ...]
     revealed: bool = False
 
@@ -51,12 +51,12 @@ class PanelSubject:
     @property
     def row(self) -> DecisionRow:
         """The decision."""
-        return self.read.row
+        return self.decision.row
 
     @property
     def shown(self) -> bool:
         """Whether texts are shown that other people's work may have changed."""
-        return not self.cover and not self.read.hidden
+        return not self.cover and not self.decision.hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ConversationLine:
 
 async def _collaboration(connection: Connection, subject: PanelSubject) -> PanelValues:
     """Who else reads the decision, who has it, and the comments."""
-    row, hidden = subject.row, subject.read.hidden
+    row, hidden = subject.row, subject.decision.hidden
     found = await load_collaboration(subject.visit, connection, row["id"], row["user_id"], hidden=hidden)
     return {"collaboration": found}
 
@@ -107,7 +107,7 @@ async def _neighbours(connection: Connection, subject: PanelSubject) -> PanelVal
 
 
 def _line(subject: PanelSubject, row: DecisionRow) -> ConversationLine:
-    hidden = row["id"] in subject.read.hidden_decisions
+    hidden = row["id"] in subject.decision.hidden_decisions
     return ConversationLine(
         row={**row, **UNANSWERED} if hidden else row,
         cover=() if subject.revealed else cover_reason(subject.visit.person.covered, row),
@@ -118,7 +118,7 @@ def _line(subject: PanelSubject, row: DecisionRow) -> ConversationLine:
 async def _position(connection: Connection, subject: PanelSubject) -> PanelValues:
     """The decisions next to this one in the list that the person came from."""
     async with connection.transaction():  # searches need savepoints
-        return {"position": await load_position(subject.visit, connection, subject.read)}
+        return {"position": await load_position(subject.visit, connection, subject.decision)}
 
 
 async def _delivery(connection: Connection, subject: PanelSubject) -> PanelValues:
@@ -142,9 +142,9 @@ async def _leads(connection: Connection, subject: PanelSubject) -> PanelValues:
     account = subject.row["user_id"]
     opened = await queues.list_open_queues(connection)
     return {
-        "known": subject.read.known,
+        "known": subject.decision.known,
         "rulings": RULINGS,
-        "corrections": corrections(subject.read.subject),
+        "corrections": corrections(subject.decision.subject),
         "note_chars": NOTE_CHARS,
         "hand_queues": tuple(
             each for each in opened if each.kind is QueueKind.HAND and each.is_for((account,))
@@ -171,7 +171,7 @@ PANELS: Final[Mapping[str, DecisionPanel]] = {
     "leads": DecisionPanel(
         ("leads",),
         _leads,
-        lambda subject: not subject.read.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
+        lambda subject: not subject.decision.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
     ),
     "position": DecisionPanel(
         ("position",), _position, lambda subject: list_filters(subject.visit) is not None

@@ -12,7 +12,7 @@ from db.answers.held import NOTHING_HELD, HeldTexts
 from db.audit import decision_context
 from db.audit.decision_context import DecisionRow, ExchangeLine, StoredPassage
 from db.connection import Connection
-from db.reviews.decision_read import DecisionRead
+from db.reviews.visible_decision import VisibleDecision
 from review.access import Right
 from review.content_covers import cover_reason
 from review.decision import page
@@ -45,12 +45,12 @@ class KeptTexts:
 
 async def show_prompt(visit: Visit) -> Response:
     """The page; covered texts are shown with ``?show=1``, and each reading is logged."""
-    read = await page.load_decision(visit)
-    row, snapshot = read.row, read.snapshot
+    decision = await page.load_decision(visit)
+    row, snapshot = decision.row, decision.snapshot
     visit.require(Right.AUDIT, row["user_id"])
     cover = cover_reason(visit.person.covered, row, snapshot)
     shown = not cover or visit.request.query_params.get("show") == "1"
-    kept = await _load_kept(visit, read) if shown else None
+    kept = await _load_kept(visit, decision) if shown else None
     action = LoggedAction.REVEAL if cover and shown else LoggedAction.READ
     detail = {"prompt": shown, "drafts": len(kept.held.texts) if kept else 0}
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=detail)
@@ -59,8 +59,8 @@ async def show_prompt(visit: Visit) -> Response:
     )
 
 
-async def _load_kept(visit: Visit, read: DecisionRead) -> KeptTexts:
-    row, snapshot = read.row, read.snapshot
+async def _load_kept(visit: Visit, decision: VisibleDecision) -> KeptTexts:
+    row, snapshot = decision.row, decision.snapshot
     async with visit.store.reading() as connection:
         stored = await _stored_passages(connection, row, snapshot)
         about = await decision_context.account_instructions(
@@ -68,7 +68,7 @@ async def _load_kept(visit: Visit, read: DecisionRead) -> KeptTexts:
         )
         sealed = (await decision_context.load_lines(connection, row, visit.now)).sealed
         texts = await held.load_held(connection, row["id"], visit.now)
-    may_read = visit.may(Right.REVIEW, row["user_id"]) and not read.hidden
+    may_read = visit.may(Right.REVIEW, row["user_id"]) and not decision.hidden
     stopped = _stopped(row, sealed.lines)
     first = texts.texts[0] if may_read and texts.texts and texts.texts[0].passages else None
     return KeptTexts(

@@ -11,7 +11,6 @@ from uuid import UUID
 from db.identifiers import uuid_at
 from db.reviews import exchanges, rulings
 from db.reviews.corrections import FITTING, FittingReason, outcome_of
-from db.reviews.decision_read import DecisionRead
 from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
 from db.reviews.queue_items import DecisionClaims, HeldItem
@@ -24,6 +23,7 @@ from db.reviews.rulings import (
     Ruling,
     RulingReason,
 )
+from db.reviews.visible_decision import VisibleDecision
 from review.access import Right
 from review.decision.list_position import list_query
 from review.decision.review_form import ReviewFields
@@ -158,9 +158,9 @@ class ReviewReads:
     exchange: Exchange
 
 
-def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> ReviewPanel:
+def review_panel(visit: Visit, decision: VisibleDecision, found: ReviewReads) -> ReviewPanel:
     """What the review panel shows of a decision that this person may see."""
-    person_id, subject = visit.person.person_id, read.subject
+    person_id, subject = visit.person.person_id, decision.subject
     reviewer = Reviewer(person_id=person_id, login=visit.person.login)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     own = [each for each in rulings.standing_reviews(found.reviews) if each.is_by(reviewer)]
@@ -173,14 +173,14 @@ def review_panel(visit: Visit, read: DecisionRead, found: ReviewReads) -> Review
         may_review=visit.may(Right.REVIEW, subject.user_id),
         may_lead=may_lead,
         state=rulings.review_state(found.reviews),
-        seen=str(read.last_review or ""),
+        seen=str(decision.last_review or ""),
         reviews=tuple(each for each in found.reviews if each.source != "golden" or each.is_by(reviewer)),
         own_review=own[-1] if own else None,
         held=found.claims.held,
         left=found.claims.left,
         holders=found.claims.holders,
         exchange=found.exchange,
-        known=read.known if answered or may_lead else None,
+        known=decision.known if answered or may_lead else None,
         answered=answered,
         undo=found.undoable,
         now=visit.now,

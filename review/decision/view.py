@@ -13,7 +13,7 @@ from db.answers.state import answer_of
 from db.audit.decision_context import DecisionRow, ExchangeLine, Sealed, StoredLines
 from db.audit.settings_snapshot import SettingsSnapshot
 from db.history.conversation_owners import OwnerRecord
-from db.reviews.decision_read import DecisionRead
+from db.reviews.visible_decision import VisibleDecision
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.clauses import ExplanationFacts
@@ -125,7 +125,7 @@ class DecisionView:
 
 
 def decision_record(
-    read: DecisionRead,
+    decision: VisibleDecision,
     stored: StoredLines,
     settings: SettingsSnapshot,
     *,
@@ -133,18 +133,18 @@ def decision_record(
     may_read_sealed: bool,
 ) -> DecisionRecord:
     """The record of a decision; while its reviews are hidden, as ``without_reviews`` gives it."""
-    sealed = stored.sealed if read.snapshot.quarantined or read.hidden else NOTHING_SEALED
+    sealed = stored.sealed if decision.snapshot.quarantined or decision.hidden else NOTHING_SEALED
     record = DecisionRecord(
-        row=read.row,
-        snapshot=read.snapshot,
+        row=decision.row,
+        snapshot=decision.snapshot,
         history=stored.history,
         sealed=sealed if may_read_sealed else replace(sealed, lines=()),
         settings=settings,
         covered_categories=covered_categories,
         may_read_sealed=may_read_sealed,
-        owner=read.owner,
+        owner=decision.owner,
     )
-    return without_reviews(record) if read.hidden else record
+    return without_reviews(record) if decision.hidden else record
 
 
 def without_reviews(record: DecisionRecord) -> DecisionRecord:

@@ -28,7 +28,7 @@ MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x
 MOST_WAITING: Final = 5
 """Jobs one person may have waiting or running."""
 BULK_UNDO_WINDOW: Final = timedelta(days=7)
-"""How long a bulk review may be undone; it takes no replies back, so nothing waits for the end."""
+"""How long a bulk review may be undone; bulk reviews retract no replies, so nothing waits for the end."""
 
 
 async def start_export(visit: Visit) -> Response:

@@ -46,8 +46,10 @@ def _automatic(account: Account) -> Account:
 async def _page(visit: Visit, *, moved: bool = False, status: int = 200) -> Response:
     stored = await version_in_force(visit)
     account = stored.account
+    is_on = account.reply_mode is ReplyMode.AUTO
     async with visit.store.reading() as connection:
-        rows = await newest_drafts(connection, account.user_id, now=visit.now, since=SINCE, limit=SHOWN)
+        limit = 0 if is_on else SHOWN
+        rows = await newest_drafts(connection, account.user_id, now=visit.now, since=SINCE, limit=limit)
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     reads, covered = visit.may(Right.REVIEW, account.user_id), visit.person.covered
     drafts = [(row, cover_reason(covered, row), reads and row["id"] not in hidden) for row in rows]
@@ -60,7 +62,7 @@ async def _page(visit: Visit, *, moved: bool = False, status: int = 200) -> Resp
         status=status,
         account=account.user_id,
         stored=stored,
-        is_on=account.reply_mode is ReplyMode.AUTO,
+        is_on=is_on,
         drafts=drafts,
         sent=sum(1 for row in rows if row["reason_code"] == SENT_WITHOUT_APPROVAL),
         would_be_sent=SENT_WITHOUT_APPROVAL,

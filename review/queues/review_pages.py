@@ -61,7 +61,7 @@ async def submit_review(visit: Visit) -> Response:
 
 
 async def _after_item(visit: Visit, decision_id: UUID, queue_id: UUID) -> Response:
-    """The next item, or first the answer to the message of this one."""
+    """The next item, or first the answer to the message of the current item."""
     if visit.field("then") == "answer":
         return visit.redirect("escalation", f"queue={queue_id}", decision_id=decision_id)
     return await redirect_to_next(visit, queue_id, ruled_on=decision_id)

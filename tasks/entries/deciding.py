@@ -1,4 +1,4 @@
-"""The decision of an event with what surrounds the pipeline: load, limits, recording, cost and trace."""
+"""The decision of an event: the pipeline, and around it load, limits, recording, cost and trace."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Decider:
 
     Attributes:
         models: what the pipeline calls.
-        limits: of accounts.
+        limits: what accounts limit for themselves: calls, and events at once.
         spending: prices decisions.
         overload: leaves messages out under overload.
-        policy_defaults: the deployment's, by policy and field; for recordings.
+        policy_defaults: the deployment's defaults by policy and field, for recordings.
         metrics: counts recordings that failed; None where no metrics are served.
         traces: gives a reply its place in a trace; None where no traces are sent.
     """

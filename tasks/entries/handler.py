@@ -53,7 +53,7 @@ class EntryHandler:
         """Store the outcome of one entry: a decision, or a dead letter."""
         if grant.starts > self.max_starts and not await self._has_last_run(grant.entry_id):
             await self._bury(grant, poison(f"handed out {grant.starts} times without an outcome"))
-        elif problem := await self.storage.problem(grant.entry_id, lambda: self._run(grant)):
+        elif problem := await self.storage.run_to_outcome(grant.entry_id, lambda: self._run(grant)):
             await self._bury(grant, poison(problem))
 
     async def _run(self, grant: EntryGrant) -> None:
@@ -81,7 +81,7 @@ class EntryHandler:
         await self.spending.decided(book.account, decision)
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
-        """The decision as it was stored: without its reply where people took the conversation meanwhile."""
+        """The stored decision: without its reply where people took the conversation meanwhile."""
         recorded = await self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))
         if recorded is Recorded.OVERTAKEN:
             decision = conversation_endings.without_reply(decision)

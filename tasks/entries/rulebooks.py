@@ -39,16 +39,16 @@ class Rulebook:
     """One version of an account, ready to use.
 
     Attributes:
-        candidate_id: whose changes the account has; None: it is in force.
+        candidate_id: the candidate whose changes the account has; None: the settings in force.
         rollout: the account's running rollout.
-        trial: the rulebook of the rollout's candidate; None when there is none, or it cannot be used.
+        candidate: the rulebook of the rollout's candidate; None without a usable candidate.
         rules_pending: the account is switched off, and the compiled rules are of an earlier version.
     """
 
     settings: PinnedSettings
     candidate_id: UUID | None = None
     rollout: RunningRollout | None = None
-    trial: Rulebook | None = None
+    candidate: Rulebook | None = None
     rules_pending: bool = False
 
     def for_event(self, event: Event, conversation: ConversationState) -> Rulebook:
@@ -56,9 +56,9 @@ class Rulebook:
 
         Conversations that people own keep the settings in force.
         """
-        if self.rollout is None or self.trial is None or conversation.owner is Owner.PEOPLE:
+        if self.rollout is None or self.candidate is None or conversation.owner is Owner.PEOPLE:
             return self
-        return self.trial if self.rollout.takes(event.conversation_id) else self
+        return self.candidate if self.rollout.takes(event.conversation_id) else self
 
     @property
     def account(self) -> Account:
@@ -82,7 +82,7 @@ class Rulebooks:
     Args:
         compiled: shares large compiled sets; None compiles every set here.
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
-        policy_defaults: the deployment's, by policy and field.
+        policy_defaults: the deployment's defaults by policy and field.
         rollouts: the running rollouts of accounts.
         beside: called with every look for newer versions.
     """
@@ -189,7 +189,7 @@ class Rulebooks:
                 book = await self._newest(book)
                 self._swap(book)
             if rollout != book.rollout:
-                self._swap(await self._with_trial(book, rollout))
+                self._swap(await self._with_candidate(book, rollout))
             self._unreadable.pop(user_id, None)
         except StorageUnavailable as error:
             log.warning("rules_not_refreshed", user_id=user_id, error=error.kind)
@@ -231,21 +231,21 @@ class Rulebooks:
     async def _rulebook(self, user_id: str) -> Rulebook:
         account = await self._load(user_id)
         book = self._book(account, await self._rules(account))
-        return await self._with_trial(book, (await self._running((user_id,))).get(user_id))
+        return await self._with_candidate(book, (await self._running((user_id,))).get(user_id))
 
-    async def _with_trial(self, live: Rulebook, rollout: RunningRollout | None) -> Rulebook:
+    async def _with_candidate(self, live: Rulebook, rollout: RunningRollout | None) -> Rulebook:
         """The rulebook in force with a rollout; only another candidate is compiled."""
         if rollout is None or rollout.base_version != live.account.version:
-            return replace(live, rollout=rollout, trial=None)
-        if live.trial is not None and live.trial.candidate_id == rollout.candidate_id:
+            return replace(live, rollout=rollout, candidate=None)
+        if live.candidate is not None and live.candidate.candidate_id == rollout.candidate_id:
             return replace(live, rollout=rollout)
         try:
             account = changed(live.account, rollout.changes)
         except AccountRejected as error:  # stored by another release
             log.warning("rollout_unusable", user_id=rollout.user_id, problems=len(error.problems))
-            return replace(live, rollout=rollout, trial=None)
+            return replace(live, rollout=rollout, candidate=None)
         book = self._book(account, await asyncio.to_thread(compile_account_rules, account))
-        return replace(live, rollout=rollout, trial=replace(book, candidate_id=rollout.candidate_id))
+        return replace(live, rollout=rollout, candidate=replace(book, candidate_id=rollout.candidate_id))
 
     def _book(self, account: Account, rules: CompiledRules) -> Rulebook:
         user_id = account.user_id
@@ -279,7 +279,7 @@ def _size(future: asyncio.Future[Rulebook]) -> int:
     if not _is_ready(future):
         return 0
     book = future.result()
-    return sum(_rule_count(each.account) for each in (book, book.trial) if each is not None)
+    return sum(_rule_count(each.account) for each in (book, book.candidate) if each is not None)
 
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:

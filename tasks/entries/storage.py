@@ -26,15 +26,15 @@ Value = TypeVar("Value")
 
 
 class Storage:
-    """Closed from the first doubt until a probe has written successfully.
+    """Whether outcomes can be stored: closed from the first doubt until a probe has written.
 
-    Nothing else opens it: a Postgres that answers queries may refuse writes, and a call that began
-    before an outage may succeed during it.
+    Only the probe opens the storage: a Postgres that answers queries may refuse writes, and a call that
+    began before an outage may succeed during it.
 
     Args:
         probe: returns when a decision could be stored, raises ``StorageUnavailable`` when not.
-        reopened: called each time it opens, to replace dead connections.
-        clock: of the worker.
+        reopened: called at each opening, to replace dead connections.
+        clock: the worker's clock.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Storage:
         await self.opened()
         return self._outages > before
 
-    async def problem(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
-        """Run an entry until it has an outcome; what happened when only this entry gets none."""
+    async def run_to_outcome(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
+        """Run an entry until it has an outcome: None; or what happened where only this entry gets none."""
         failures = 0
         while True:
             try:

@@ -50,5 +50,5 @@ def require_place(event: Event) -> None:
 
 
 def poison(what_happened: str) -> PayloadRejected:
-    """Why an entry becomes a dead letter although its payload was not refused: it has no outcome."""
+    """Why an entry with a valid payload becomes a dead letter: the entry has no outcome."""
     return PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)

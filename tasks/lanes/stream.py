@@ -9,7 +9,6 @@ from importlib import resources
 from typing import Any, Final, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
 
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.received import received_event
@@ -151,18 +150,11 @@ class Lanes:
 
     async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[Event, ...]]:
         """For each entry and its lane, the events behind it, oldest first; fewer when they are large."""
-        try:
-            replies = await self._newer_of_all(asked, "EVALSHA", self._newer.sha)
-        except NoScriptError:
-            replies = await self._newer_of_all(asked, "EVAL", self._newer.text)
-        return [self._events(rows) for rows in replies]
-
-    async def _newer_of_all(self, asked: Sequence[tuple[str, str]], command: str, script: str) -> list[Any]:
-        pipe = self.redis.pipeline(transaction=False)
-        for entry_id, lane in asked:
-            args = (GROUP, self.worker, _raw(entry_id), lane, MOST_NEWER, self.keep_bytes)
-            pipe.execute_command(command, script, 1, self.stream, *args)
-        return await pipe.execute()
+        calls = [
+            (GROUP, self.worker, _raw(entry_id), lane, MOST_NEWER, self.keep_bytes)
+            for entry_id, lane in asked
+        ]
+        return [self._events(rows) for rows in await self._newer.each([self.stream], calls)]
 
     async def wait_for_entries(self, last_id: str, block_ms: int) -> None:
         """Return when an entry newer than ``last_id`` is there, or after ``block_ms``."""
@@ -174,20 +166,15 @@ class Lanes:
 
     async def finish(self, requests: Sequence[FinishRequest]) -> list[EntryGrant | None]:
         """FINISH in one round trip for all requests; the lane's next entry for each, or None."""
-        try:
-            replies = await self._finish_all(requests, "EVALSHA", self._finish.sha)
-        except NoScriptError:
-            replies = await self._finish_all(requests, "EVAL", self._finish.text)
+        calls = [
+            (
+                *(GROUP, self.worker, _raw(each.grant.entry_id), each.grant.lane, each.grant.ownership),
+                *(self.keep_bytes, "1" if each.keep else "0"),
+            )
+            for each in requests
+        ]
+        replies = await self._finish.each([self.stream], calls)
         return [self._grant(rows[0]) if rows else None for rows in replies]
-
-    async def _finish_all(self, requests: Sequence[FinishRequest], command: str, script: str) -> list[Any]:
-        pipe = self.redis.pipeline(transaction=False)
-        for request in requests:
-            grant = request.grant
-            args = (GROUP, self.worker, _raw(grant.entry_id), grant.lane, grant.ownership, self.keep_bytes)
-            # a cluster's pipeline refuses the method of this name, and runs the command
-            pipe.execute_command(command, script, 1, self.stream, *args, "1" if request.keep else "0")
-        return await pipe.execute()
 
     async def release(self, grants: Sequence[EntryGrant]) -> int:
         """Release lanes with unfinished entries; any worker may take them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -21,41 +22,34 @@ from worker.supervisor import Supervisor
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EarlyTakeovers:
     """Takes a conversation as soon as a person's message in it is read.
 
     A person's message skips the lane; otherwise it would wait for the event that is being answered. If a
     takeover fails here, it happens in lane order.
 
-    Args:
+    Attributes:
         pool: the hot path's connections.
         rulebooks: accounts with their settings.
         now: the wall clock of the fleet.
         work: runs takeovers.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        rulebooks: Rulebooks,
-        *,
-        now: Callable[[], datetime],
-        work: Supervisor,
-    ) -> None:
-        self._pool = pool
-        self._rulebooks = rulebooks
-        self._now = now
-        self._work = work
+    pool: Pool
+    rulebooks: Rulebooks
+    now: Callable[[], datetime]
+    work: Supervisor
 
     def start(self, event: Event) -> None:
         """Take the conversation in the background."""
-        self._work.start("early_takeover", partial(self.take, event), entry_id=event.entry_id)
+        self.work.start("early_takeover", partial(self.take, event), entry_id=event.entry_id)
 
     async def take(self, event: Event) -> None:
         """Take the conversation of a person's message, once."""
         try:
             if (takeover := await self._takeover(event)) is not None:
-                await take_conversation(self._pool, takeover, self._now())
+                await take_conversation(self.pool, takeover, self.now())
         except StorageUnavailable as error:
             log.warning("takeover_postponed", entry_id=event.entry_id, error=error.kind)
         except Exception as error:  # the entry takes the conversation at its turn in the lane
@@ -64,9 +58,9 @@ class EarlyTakeovers:
 
     async def _takeover(self, event: Event) -> Takeover | None:
         """None for a repetition of a decided event, and a message of long ago."""
-        book = await self._rulebooks.get(event.user_id)
-        until = people_until(event, book.account, DecisionKind.IGNORE, self._now())
-        if until is None or await decided_events(self._pool, event.user_id, event.conversation_id, [event]):
+        book = await self.rulebooks.get(event.user_id)
+        until = people_until(event, book.account, DecisionKind.IGNORE, self.now())
+        if until is None or await decided_events(self.pool, event.user_id, event.conversation_id, [event]):
             return None
         return Takeover(
             user_id=event.user_id,

@@ -72,7 +72,7 @@ class FleetLimits:
         return found
 
     async def read_pauses(self) -> None:
-        """Pause each upstream that asked another process for it; none while Redis does not answer."""
+        """Pause each upstream that asked another process for a pause; none while Redis does not answer."""
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
                 for account in self._upstreams:

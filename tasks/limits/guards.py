@@ -106,7 +106,7 @@ class Guards:
                 metrics.count(names.NOT_CALLED, name, why)
 
         guard = CallGuard(
-            upstream,
+            upstream=upstream,
             breaker=CircuitBreaker(BREAKER, changed=changed),
             places=self._places[kind],
             kind_of=kind_of,

@@ -167,7 +167,7 @@ class SharedRate:
 
 
 class CallRates(dict[Resource, SharedRate]):
-    """The rates of calls of models; a resource without a limit has none."""
+    """The rates of calls of models, without resources that have no limit."""
 
     async def acquire(self, tokens: int) -> None:
         """Return when a call of about so many tokens may be made."""
@@ -189,6 +189,6 @@ class CallRates(dict[Resource, SharedRate]):
                 rate.correct(amount, 0)
 
     def spent(self, estimated: int, tokens: int) -> None:
-        """Correct the estimate of a call by what it used."""
+        """Correct the estimate of a call by its true use."""
         if (rate := self.get(Resource.TOKENS)) is not None:
             rate.correct(estimated, tokens)

@@ -100,37 +100,29 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamReporter:
     """Writes the reports of one worker."""
 
-    def __init__(
-        self,
-        redis: Redis,
-        *,
-        stream: str,
-        worker: str,
-        guards: Iterable[CallGuard],
-        ahead_s: Callable[[], float],
-    ) -> None:
-        self._redis = redis
-        self._stream = stream
-        self._worker = worker
-        self._guards = guards
-        self._ahead_s = ahead_s
+    redis: Redis
+    stream: str
+    worker: str
+    guards: Iterable[CallGuard]
+    ahead_s: Callable[[], float]
 
     async def report(self) -> None:
         """Report once; without Redis nothing is reported."""
         found = WorkerReport(
-            worker=self._worker,
-            upstreams=tuple(report_of(guard) for guard in self._guards),
-            quotas=await quotas_of(self._guards),
-            ahead_s=round(self._ahead_s(), 3),
+            worker=self.worker,
+            upstreams=tuple(report_of(guard) for guard in self.guards),
+            quotas=await quotas_of(self.guards),
+            ahead_s=round(self.ahead_s(), 3),
         )
         written = orjson.dumps(object_writer(WorkerReport)(found))
         try:
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.set(_key(self._stream, self._worker), written, ex=KEPT_S)
-                pipe.sadd(_names(self._stream), self._worker)
+            async with self.redis.pipeline(transaction=False) as pipe:
+                pipe.set(_key(self.stream, self.worker), written, ex=KEPT_S)
+                pipe.sadd(_names(self.stream), self.worker)
                 await pipe.execute()
         except (RedisError, OSError) as error:
             log.debug("upstreams_not_reported", error=type(error).__name__)

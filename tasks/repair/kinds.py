@@ -57,10 +57,14 @@ KINDS: Final = (
         lanes.entries_missing,
         "forget it: its payload is gone; publish the event again from its source",
     ),
-    _of_lanes(Breach.LANE_NOT_QUEUED, lanes.lanes_not_queued, "put the lane into the queue"),
+    _of_lanes(
+        Breach.LANE_NOT_QUEUED,
+        lambda context: lanes.broken_lanes(context, Breach.LANE_NOT_QUEUED),
+        "put the lane into the queue",
+    ),
     _of_lanes(
         Breach.LANE_OF_LOST_WORKER,
-        lanes.lanes_of_lost_workers,
+        lambda context: lanes.broken_lanes(context, Breach.LANE_OF_LOST_WORKER),
         "take the lane from the worker and put it into the queue",
     ),
     Kind(

@@ -80,17 +80,7 @@ async def entries_missing(context: RepairContext) -> list[FoundBreach]:
                 for entry_id in await _look(context, place, "missing", *page)
                 if _is_old(context, entry_id)
             ]
-    return (found + await _of_lanes(context, Breach.ENTRY_MISSING))[: context.limit]
-
-
-async def lanes_not_queued(context: RepairContext) -> list[FoundBreach]:
-    """Lanes that hold entries, and that no worker has or will find."""
-    return await _of_lanes(context, Breach.LANE_NOT_QUEUED)
-
-
-async def lanes_of_lost_workers(context: RepairContext) -> list[FoundBreach]:
-    """Lanes of workers that no other worker looks for."""
-    return await _of_lanes(context, Breach.LANE_OF_LOST_WORKER)
+    return (found + await broken_lanes(context, Breach.ENTRY_MISSING))[: context.limit]
 
 
 async def restore(context: RepairContext, finding: FoundBreach) -> bool:
@@ -109,7 +99,8 @@ async def restore(context: RepairContext, finding: FoundBreach) -> bool:
     return bool(found)
 
 
-async def _of_lanes(context: RepairContext, breach: Breach) -> list[FoundBreach]:
+async def broken_lanes(context: RepairContext, breach: Breach) -> list[FoundBreach]:
+    """Lanes with a breach of this kind."""
     found: list[FoundBreach] = []
     for place in await _places(context):
         start = f"{place.shard.prefix}lane:"

@@ -74,13 +74,11 @@ async def sent_twice(context: RepairContext) -> list[FoundBreach]:
     ][: context.limit]
 
 
-async def lost_retries(context: RepairContext) -> list[FoundBreach]:
-    """Dead letters that were published again, whose new entry has no ending and is not in the stream."""
-    return await _lost_retries(context, letter=None)
+async def lost_retries(context: RepairContext, *, letter: str | None = None) -> list[FoundBreach]:
+    """Dead letters that were published again, whose new entry has no ending and is not in the stream.
 
-
-async def _lost_retries(context: RepairContext, *, letter: str | None) -> list[FoundBreach]:
-    """The lost retries of all dead letters, or of one."""
+    Of all dead letters, or of one.
+    """
     layout = await load_layout(context.redis, context.settings.stream)
     retries = await finding.unfinished_retries(context.pool, context.window, letter=letter)
     found = []
@@ -141,7 +139,7 @@ async def allow_retry(context: RepairContext, each: FoundBreach) -> bool:
     """Let a dead letter be published again, unless its entry was found or the letter was published anew."""
 
     async def is_lost() -> bool:
-        if not await _lost_retries(context, letter=each.subject):
+        if not await lost_retries(context, letter=each.subject):
             return False
         await retry.forget(context.redis, context.settings.stream, each.subject)
         return True

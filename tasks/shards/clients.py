@@ -134,6 +134,21 @@ class LuaScript:
         except NoScriptError:
             return await redis.eval(self.text, len(keys), *keys, *args)
 
+    async def each(self, keys: Sequence[str], calls: Sequence[Sequence[str | int]]) -> list[Any]:
+        """The answers of several calls, given their arguments, in one round trip of a client of asyncio."""
+        try:
+            return await self._pipelined(("EVALSHA", self.sha, len(keys), *keys), calls)
+        except NoScriptError:
+            return await self._pipelined(("EVAL", self.text, len(keys), *keys), calls)
+
+    async def _pipelined(self, head: Sequence[str | int], calls: Sequence[Sequence[str | int]]) -> list[Any]:
+        redis: Any = self._redis
+        pipe = redis.pipeline(transaction=False)
+        for args in calls:  # a cluster's pipeline refuses the methods of these names, and runs the commands
+            pipe.execute_command(*head, *args)
+        found: list[Any] = await pipe.execute()
+        return found
+
     def run(self, *, keys: Sequence[str], args: Sequence[str | bytes | float]) -> Any:
         """The script's answer, from a client for threads and commands."""
         redis: Any = self._redis

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from redis.asyncio import Redis
 
 from tasks.sending.entry_types import ENTRY_TYPES
-from tasks.stream_upkeep.trimming import text_of, trimmed_key
+from tasks.stream_upkeep.trimming import Keep, text_of, trim, trimmed_key
 from worker.settings import OutgoingStreamSettings
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +142,25 @@ async def _first_id(redis: Redis, stream: str, start: str) -> str | None:
 
 def _age_s(entry_id: str | None, now_ms: int) -> float | None:
     return None if entry_id is None else max(0, now_ms - int(entry_id.partition("-")[0])) / 1000
+
+
+async def sweep_streams(redis: Redis, settings: OutgoingStreamSettings) -> None:
+    """Delete entries that every group has read, and log the figures and the problems of each stream.
+
+    Raises:
+        RedisError: safe to repeat.
+    """
+    for name, stream in stream_names(settings).items():
+        trimmed = await trim(redis, stream, Keep.of(settings))
+        found = await load_figures(redis, name, stream)
+        behind = found.furthest_behind
+        log.info(
+            "stream_swept",
+            stream=stream,
+            deleted=trimmed.entries,
+            entries=found.entries,
+            groups=len(found.groups),
+            unread_s=behind.unread_s if behind else None,
+        )
+        for problem in stream_problems(found):
+            log.warning("stream_needs_attention", stream=stream, found=problem.found, fix=problem.fix)

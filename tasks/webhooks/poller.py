@@ -18,7 +18,7 @@ from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
 from tasks.process import telemetry
 from tasks.webhooks.bodies import event_data
-from worker.adapters.boot_clock import seconds_since_boot
+from worker.adapters.system_clock import seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.errors import StorageUnavailable
 from worker.model import trace_headers

@@ -117,6 +117,23 @@ def test_a_new_account_is_careful_until_a_person_switches(desk: Desk) -> None:
     expect(page.locator("main")).not_to_contain_text("Answers wait for your approval.")
 
 
+def test_a_design_is_chosen_with_what_it_needs(desk: Desk) -> None:
+    """By keyboard: the choice shows its changes and needs, and the page names the design afterwards."""
+    page, account = desk.sit("everything"), "design-bakery"
+    page.goto("/accounts")
+    page.get_by_role("textbox", name="Account").fill(account)
+    page.keyboard.press("Enter")
+    page.locator("summary", has_text="Choose another design").press("Enter")
+    page.get_by_role("button", name="See what I don't know (Safety) changes").press("Enter")
+    expect(page.locator("main")).to_contain_text("An embedding model on the server")
+    found = faults(page)
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
+    designs = page.get_by_role("region", name="Which design checks the answers?")
+
+    expect(designs.locator("strong").first).to_have_text("I don't know (Safety)")
+    assert found == []
+
+
 def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:
     """On demand, without leaving the form."""
     page = desk.stranger()

@@ -43,7 +43,9 @@ async def test_a_clock_jump_is_seen_in_the_report_of_a_worker(redis_url: str, of
     world = Database("", redis_url)
     clocks = iter((0.0, -float(offset_s), float(offset_s)))
     async with connect(redis_url) as redis:
-        reporter = UpstreamReporter(redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks))
+        reporter = UpstreamReporter(
+            redis=redis, stream=STREAM, worker="a", guards=(), ahead_s=lambda: next(clocks)
+        )
         seen = []
         for _ in range(3):
             await reporter.report()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,13 +18,16 @@ from redis import Redis
 
 from cli.doctor.fleet import LINES
 from cli.doctor.servers import clock_check
+from db.account_settings import accounts
 from db.model_servers.stored import store_servers
 from db.pool import create_pool
 from tasks.alerts.declared import ALERTS
 from tasks.fleet.beats import beat_key, sign_beat
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.pools import in_pool
 from tests.support.terminal import Ended, Shell, shell_at
+from worker.presets import new_account
 from worker.settings import ModelRole, StoredServer
 
 WRONG: Final = """
@@ -230,3 +234,14 @@ def test_a_fleet_without_a_model_is_a_failure_with_its_fix(shell: Shell, url: st
     assert after["found"] == "m of http://h/v1, by the environment and the page Connect"
     assert unread["state"] == "fail"
     assert "HUSHGATE_SECRETS_KEY" in unread["fix"]
+
+
+def test_an_account_that_does_not_disclose_its_ai_is_named(shell: Shell, url: str) -> None:
+    """A new account of a person says so; an account with the AI on and no text does not."""
+    hidden = replace(new_account("hidden"), disclosure_texts={})
+    in_pool(url, lambda pool: accounts.store_account(pool, new_account("open"), changed_by="test"), role=None)
+    in_pool(url, lambda pool: accounts.store_account(pool, hidden, changed_by="test"), role=None)
+
+    (found,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "AI disclosure")
+
+    assert (found["state"], found["found"]) == ("warn", "1 accounts with the AI on do not say so: hidden")

@@ -72,7 +72,7 @@ def test_a_bad_candidate_is_returned_and_no_event_is_lost(engine: Running) -> No
     engine.decide(shop, "hello", conversation_id="first")
 
     def trial() -> Rulebook | None:
-        return engine.runtime.call(engine.runtime.parts.rulebooks.get(shop)).trial
+        return engine.runtime.call(engine.runtime.parts.rulebooks.get(shop)).candidate
 
     eventually(trial, "the worker to try the candidate")
     events = [engine.publish(shop, TEXT) for _ in range(60)]

@@ -298,3 +298,16 @@ def effect_at(page: str, name: str) -> str:
     """The start of the part below a setting."""
     start = page.index(f'id="effect-{name}"')
     return page[start : start + 300]
+
+
+def test_an_effect_asked_from_an_older_version_shows_the_changes_meanwhile(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """The form does not move to the newer version unseen."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    admin.post(path, **form(languages="de"), action="store")
+    page = admin.post(path, **form(level="all", hold_max_s="2"), effect="hold_max_s")
+
+    assert page.status_code == 409
+    assert "Another person saved meanwhile" in page.text

@@ -31,7 +31,7 @@ from trials.jobs.shadow_watch import run_shadows
 from trials.pure.trial import Trial
 from trials.store import shadows
 from trials.store.candidates import TrialRefused, withdraw_candidate
-from trials.store.findings import TrialFinding
+from trials.store.differences import TrialDifference
 from trials.store.progress import TrialPosition, TrialProgress, store_progress
 from trials.store.recordings import load_decisions
 from worker.account_settings import AccountRejected
@@ -375,13 +375,13 @@ def test_an_erased_author_leaves_nothing_with_shadows(
     preview = asyncio.run(erasing.confirm(engine.url, erasure)).preview or {}
     asyncio.run(erasing.advance(engine.url, redis_url))
     found = asyncio.run(erasing.load(engine.url, erasure))
-    late = TrialFinding(
+    late = TrialDifference(
         decision_id=before[0]["decision_id"], kind="newly_released", before_code="FLAGGED_RULE",
         decision="respond", reason_code="REPLIED", reason="", matched_rule=None, reply="a late reply",
     )  # fmt: skip
     now = trial_now(engine.url, shadow)
     later = TrialPosition(at=now.reached_at + timedelta(seconds=1), decision_id=now.reached_id)
-    done = TrialProgress(to=later, counts={"newly_released": 1}, findings=[late])
+    done = TrialProgress(to=later, counts={"newly_released": 1}, differences=[late])
     moved = call(engine.url, lambda source: store_progress(source, now, done, datetime.now(UTC).date()))
 
     assert [row["author_id"] for row in before] == [author for author, _ in places]

@@ -24,8 +24,7 @@ from sandbox.server import SandboxHandle
 from tasks import maintenance
 from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.stream_upkeep import figures
-from tasks.stream_upkeep.figures import StreamFigures, load_figures
-from tasks.stream_upkeep.sweep import sweep_streams
+from tasks.stream_upkeep.figures import StreamFigures, load_figures, sweep_streams
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim
 from tests.support.running import running
 from worker.settings import OutgoingStreamSettings, Settings

@@ -57,7 +57,9 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
     async def versions(_: Any) -> dict[str, int]:
         return {}
 
-    return EarlyTakeovers(source, Rulebooks(load, versions), now=lambda: NOW, work=Supervisor())
+    return EarlyTakeovers(
+        pool=source, rulebooks=Rulebooks(load, versions), now=lambda: NOW, work=Supervisor()
+    )
 
 
 @pytest.mark.parametrize(

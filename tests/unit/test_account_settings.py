@@ -28,7 +28,7 @@ from worker.model import (
     Shedding,
     StaleReply,
 )
-from worker.setting import SettingKind
+from worker.setting_description import SettingKind
 
 ROOT = Path(__file__).parents[2]
 

@@ -197,7 +197,7 @@ def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Places) -> Cal
     """A guard whose every error is a failure of the server."""
     upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
     return CallGuard(
-        upstream,
+        upstream=upstream,
         breaker=breaker,
         places=places,
         kind_of=lambda _: AttemptOutcome.SERVER_ERROR,
@@ -252,7 +252,7 @@ async def test_a_probe_whose_error_cannot_be_sorted_is_a_failed_probe() -> None:
         raise OverflowError("year 10^20")
 
     upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
-    broken = CallGuard(upstream, breaker=breaker, places=Places(1), kind_of=unsortable)
+    broken = CallGuard(upstream=upstream, breaker=breaker, places=Places(1), kind_of=unsortable)
     for _ in range(2):  # the second one is a probe
         with pytest.raises(OverflowError):
             async with broken.call():

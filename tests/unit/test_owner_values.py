@@ -16,8 +16,9 @@ from review.owner.home_page import owned_account
 from review.typed.durations import TimeUnit, as_number_and_unit, duration_s
 from review.typed.problems import problem_wording
 from worker.account_settings import changed
+from worker.assessment.text.language import text_for_author
 from worker.model import Account, Weekday
-from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of, presets_of
+from worker.presets import PRESETS, PresetKind, PresetName, new_account, preset_changes, preset_of, presets_of
 from worker.reasons import ReasonFamily
 
 SHOP = Account(user_id="shop", version=1)
@@ -188,3 +189,32 @@ def test_roles_that_administer_are_those_with_the_right() -> None:
     assert set(ADMINISTERING) == {role for role, rights in RIGHTS.items() if Right.ADMIN in rights}
     assert Right.AUDIT not in RIGHTS[Role.OWNER]
     assert callable(owned_account)
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("de", "Wann kommt meine Bestellung endlich an?"),
+        ("es", "¿Cuándo llega mi pedido, por favor?"),
+        ("fr", "Quels sont vos horaires ?"),
+        ("it", "Quando arriva il mio ordine, per favore?"),
+        ("pt", "Quando é que a minha encomenda chega?"),
+        ("nl", "Wanneer komt mijn bestelling eindelijk aan?"),
+        ("pl", "Kiedy przyjdzie moje zamówienie?"),
+        ("vi", "Khi nào đơn hàng của tôi đến?"),
+        ("zh", "我的订单什么时候到？"),
+        ("ja", "注文した商品はいつ届きますか？"),
+        ("ko", "제 주문은 언제 도착하나요?"),
+        ("en", "When will my order arrive?"),
+        ("en", "Når kommer bestillingen min?"),
+    ],
+)
+def test_a_new_account_speaks_to_customers_in_their_language(language: str, message: str) -> None:
+    """Disclosure and handoff have a text in each; other languages get the English texts."""
+    account = new_account("shop")
+    found = [
+        text_for_author(texts, message, published=None, languages=())
+        for texts in (account.disclosure_texts, account.handoff_texts)
+    ]
+
+    assert found == [account.disclosure_texts[language], account.handoff_texts[language]]

@@ -16,7 +16,7 @@ from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.pure.replay.groups import ReplayState
 from trials.pure.trial import Trial
 from trials.store.candidates import TrialRefused
-from trials.store.findings import TrialFinding, reviewed_states
+from trials.store.differences import TrialDifference, reviewed_states
 from trials.store.progress import (
     TrialPosition,
     TrialProgress,
@@ -88,10 +88,10 @@ async def _counted(
 ) -> TrialProgress:
     """The groups of a chunk; ``waits``, ``usd`` of new answers, and reviews as ``GROUP.agree``."""
     counts: Counter[str] = Counter()
-    others: list[TrialFinding] = []
+    others: list[TrialDifference] = []
     for part in parts:
         counts.update(part.counts)
-        others += part.findings
+        others += part.differences
     states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
     for each in others:
         counts["waits"] += each.waits
@@ -106,7 +106,9 @@ async def _counted(
     )
 
 
-def _examples(known: Sequence[Mapping[str, Any]], others: Iterable[TrialFinding]) -> list[Mapping[str, Any]]:
+def _examples(
+    known: Sequence[Mapping[str, Any]], others: Iterable[TrialDifference]
+) -> list[Mapping[str, Any]]:
     shown, numbers = list(known), Counter(each["group"] for each in known)
     for each in others:
         if numbers[each.kind] < EXAMPLES:

@@ -14,7 +14,7 @@ from db.pool import create_pool
 from trials.jobs.live import cost_of, live_ports
 from trials.pure.replay.groups import FOUND, ReplayState
 from trials.store.candidates import changed_account
-from trials.store.findings import TrialFinding
+from trials.store.differences import TrialDifference
 from trials.store.recordings import load_decisions
 from trials.store.replaying import CandidateUnusable, ReplayedDecision, Replayer
 from worker.ports import Ports
@@ -51,13 +51,13 @@ class BatchFound:
 
     Attributes:
         counts: group -> decisions.
-        findings: the decisions that would end otherwise, and those that need new answers.
+        differences: the decisions that would end otherwise, and those that need new answers.
         failed: decisions on which the engine raised, with the error's type.
         unusable: why the changes cannot decide at all; empty: they can.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
-    findings: tuple[TrialFinding, ...] = ()
+    differences: tuple[TrialDifference, ...] = ()
     failed: tuple[tuple[UUID, str], ...] = ()
     usd: float = 0.0
     unusable: str = ""
@@ -74,7 +74,7 @@ def decide_batch(work: TrialBatch) -> BatchFound:
 
 async def _decide(work: TrialBatch) -> BatchFound:
     counts: Counter[str] = Counter()
-    findings: list[TrialFinding] = []
+    differences: list[TrialDifference] = []
     failed: list[tuple[UUID, str]] = []
     usd = 0.0
     async with AsyncExitStack() as stack:
@@ -101,8 +101,8 @@ async def _decide(work: TrialBatch) -> BatchFound:
             if made.state is ReplayState.FAILED:
                 failed.append((stored.decision_id, made.why))
             if group in FOUND:
-                findings.append(_finding(made))
-    return BatchFound(counts=counts, findings=tuple(findings), failed=tuple(failed), usd=usd)
+                differences.append(_difference(made))
+    return BatchFound(counts=counts, differences=tuple(differences), failed=tuple(failed), usd=usd)
 
 
 def _price(work: TrialBatch, made: ReplayedDecision) -> float:
@@ -111,9 +111,9 @@ def _price(work: TrialBatch, made: ReplayedDecision) -> float:
     return cost_of(work.settings, made.decision)[0]
 
 
-def _finding(made: ReplayedDecision) -> TrialFinding:
+def _difference(made: ReplayedDecision) -> TrialDifference:
     before, after = made.stored.outcome, made.difference.after if made.difference else None
-    return TrialFinding(
+    return TrialDifference(
         decision_id=made.stored.decision_id,
         kind=made.group,
         before=before.kind,

@@ -17,7 +17,7 @@ from trials.jobs.child import ChildLost, ShadowProcess
 from trials.pure.replay.groups import DIFFERENCES, ReplayState, SkippedGroup
 from trials.pure.trial import FIRST_ID, Trial, TrialKind
 from trials.store.candidates import TrialRefused
-from trials.store.findings import TrialFinding
+from trials.store.differences import TrialDifference
 from trials.store.progress import TrialPosition, TrialProgress, next_decisions, spent_today, store_progress
 from trials.store.shadows import end_automatically
 from trials.store.trials import running_trials
@@ -142,7 +142,7 @@ class ShadowRunner:
             to=positions[-1],
             counts=found.counts,
             seen=len(positions),
-            findings=[each for each in found.findings if each.kind in DIFFERENCES],
+            differences=[each for each in found.differences if each.kind in DIFFERENCES],
             decided=len(positions),
             usd=found.usd,
         )
@@ -172,15 +172,15 @@ class ShadowRunner:
 
     async def _one_by_one(self, work: TrialBatch) -> BatchFound:
         counts: Counter[str] = Counter()
-        findings: list[TrialFinding] = []
+        differences: list[TrialDifference] = []
         for decision_id in work.ids:
             found = await self._found(_alone(work, decision_id, work.changes))
             if found.unusable:
                 return found
             counts.update(found.counts)
-            findings += found.findings
+            differences += found.differences
         # what the lost child may have spent counts as spent
-        return BatchFound(counts=counts, findings=tuple(findings), usd=work.usd)
+        return BatchFound(counts=counts, differences=tuple(differences), usd=work.usd)
 
     async def _decides_live(self, work: TrialBatch, decision_id: UUID) -> bool:
         """Whether the settings that decided can decide again: then the candidate is at fault."""

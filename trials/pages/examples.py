@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,18 +72,22 @@ async def load_examples(
     trial: Trial,
     examples: Sequence[Mapping[str, Any]],
     account: Account | None,
-    most_s: float,
     *,
+    until_s: float,
     revealed: UUID | None,
 ) -> ShownExamples:
-    """Examples of a backtest, made again for at most ``most_s``; with ``account`` None shown as stored."""
+    """Examples of a backtest, with a line of the access log: who read how many texts.
+
+    They are made again until ``until_s`` of the monotonic clock; with ``account`` None they are as stored.
+    """
     hidden = await hidden_of(visit)
     seen = [each for each in examples if UUID(each["decision_id"]) not in hidden]
     may_read, pool = visit.may(Right.REVIEW, trial.user_id), visit.store.pool
     made: dict[UUID, BacktestExample] = {}
     rows: Mapping[UUID, Row] = {}
     if may_read:
-        found = await examples_with(pool, trial.user_id, seen, account, most_s=max(0.0, most_s))
+        left_s = max(0.0, until_s - time.monotonic())
+        found = await examples_with(pool, trial.user_id, seen, account, most_s=left_s)
         made = {each.decision_id: each for each in found}
     if made:
         times = {each.decision_id: each.decided_at for each in made.values()}
@@ -108,14 +113,9 @@ async def load_examples(
             cover=tuple(sorted(cover)),
         )
 
-    return ShownExamples(shown=tuple(map(shown, seen)), may_read=may_read, hidden=len(examples) - len(seen))
-
-
-async def log_examples(
-    visit: Visit, trial: Trial, shown: Sequence[ShownExample], *, revealed: UUID | None
-) -> None:
-    """Who read how many decisions of the backtest; for people who read no texts, its figures."""
-    read = sum(each.texts is not None and not each.cover for each in shown)
+    found_examples = tuple(map(shown, seen))
+    read = sum(each.texts is not None and not each.cover for each in found_examples)
     detail = {"backtest": str(trial.trial_id), "decisions": read}
     action = LoggedAction.REVEAL if read else LoggedAction.FIGURES
     await visit.log(action, user_id=trial.user_id, decision_id=revealed, detail=detail)
+    return ShownExamples(shown=found_examples, may_read=may_read, hidden=len(examples) - len(seen))

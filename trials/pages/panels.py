@@ -13,14 +13,14 @@ from review.panels import Panel
 from trials.pages.change_preview import preview_change
 from trials.pages.suggestions_page import missing_document
 from trials.pages.wording import TITLES
-from trials.store.findings import findings_of_decision
+from trials.store.differences import differences_of_decision
 from trials.store.golden_sets import set_names
 from worker.model import Account
 
 
 async def shadows_panel(connection: Connection, subject: PanelSubject) -> Panel:
     """What candidates in shadow would have done; without their replies for people who may not read them."""
-    found = await findings_of_decision(connection, subject.row["id"])
+    found = await differences_of_decision(connection, subject.row["id"])
     if not found:
         return Panel()
     if not subject.may_review:

@@ -20,10 +20,10 @@ from worker.account_settings import AccountRejected
 
 async def show_replay(visit: Visit) -> Response:
     """Make the decision again, with ``?candidate=`` with that candidate, and show both endings."""
-    read = await page.load_decision(visit)
-    row = read.row
+    decision = await page.load_decision(visit)
+    row = decision.row
     visit.require(Right.LEAD, row["user_id"])
-    if read.hidden:
+    if decision.hidden:
         return visit.render("learn/replay.html", row=row, blind=True)
     candidates = await list_candidates(visit.store.pool, row["user_id"])
     chosen = _chosen(visit, candidates)

@@ -8,7 +8,7 @@ from uuid import UUID
 from review.languages import gettext
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
 from trials.pure.replay.groups import DIFFERENCES
-from trials.store.findings import ShadowFilter
+from trials.store.differences import ShadowFilter
 
 ANY_DIFFERENCE: Final = "any"
 KINDS: Final = (ANY_DIFFERENCE, *(each.value for each in DIFFERENCES))

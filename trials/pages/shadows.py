@@ -17,7 +17,7 @@ from trials.pages.request_values import actor_with_reason, candidate_named, tria
 from trials.pure.trial import TrialKind
 from trials.store import shadows
 from trials.store.candidates import TrialRefused
-from trials.store.findings import fill_queues_of
+from trials.store.differences import fill_queues_of
 from worker.account_settings import AccountRejected
 
 

@@ -18,7 +18,7 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from trials.pages import rollout_wording
-from trials.pages.examples import load_examples, log_examples
+from trials.pages.examples import load_examples
 from trials.pages.request_values import trial_of_path
 from trials.pages.rollout_page import load_rollout
 from trials.pages.wording import (
@@ -73,14 +73,13 @@ async def show_trial(visit: Visit) -> Response:
 
 async def render_trial(visit: Visit, trial: Trial, *, revealed: UUID | None = None) -> Response:
     """The page, with the texts of one covered example. The access log says who saw what."""
-    began = time.monotonic()
+    until_s = time.monotonic() + PATIENCE_S
     tried = await shown_settings(visit, trial)
     values: dict[str, Any] = {"examples": None, "measured": ()}
     if trial.kind == TrialKind.BACKTEST:
-        left_s = began + PATIENCE_S - time.monotonic()
-        found = await load_examples(visit, trial, trial.examples, tried.account, left_s, revealed=revealed)
-        await log_examples(visit, trial, found.shown, revealed=revealed)
-        values["examples"] = found
+        values["examples"] = await load_examples(
+            visit, trial, trial.examples, tried.account, until_s=until_s, revealed=revealed
+        )
     else:
         detail = {trial.kind: str(trial.trial_id)}
         await visit.log(LoggedAction.FIGURES, user_id=trial.user_id, detail=detail)
@@ -117,11 +116,9 @@ async def reveal_example(visit: Visit) -> Response:
         raise missing
     if not visit.partial:
         return await render_trial(visit, trial, revealed=decision_id)
-    began = time.monotonic()
+    until_s = time.monotonic() + PATIENCE_S
     tried = await shown_settings(visit, trial)
-    left_s = began + PATIENCE_S - time.monotonic()
-    found = await load_examples(visit, trial, chosen, tried.account, left_s, revealed=decision_id)
-    await log_examples(visit, trial, found.shown, revealed=decision_id)
+    found = await load_examples(visit, trial, chosen, tried.account, until_s=until_s, revealed=decision_id)
     return visit.render(
         "learn/_backtest_example.html",
         account=trial.user_id,

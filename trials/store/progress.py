@@ -14,7 +14,7 @@ from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_rows
 from db.rows import first_value
 from trials.pure.trial import Trial, TrialState
-from trials.store.findings import ADD_TO_QUEUES, TrialFinding
+from trials.store.differences import ADD_TO_QUEUES, TrialDifference
 
 NEXT: Final = """
     SELECT created_at, id FROM ai_decisions
@@ -69,7 +69,7 @@ class TrialProgress:
         counts: group -> decisions, to be added.
         seen: decisions that were looked at.
         decided: decisions of a shadow that count for the budget of the day.
-        findings: to be stored; their texts are sealed.
+        differences: to be stored; their texts are sealed.
         examples: to be stored in place of the known ones; None: these stay.
     """
 
@@ -78,7 +78,7 @@ class TrialProgress:
     seen: int = 0
     decided: int = 0
     usd: float = 0.0
-    findings: Sequence[TrialFinding] = ()
+    differences: Sequence[TrialDifference] = ()
     examples: Sequence[Mapping[str, Any]] | None = None
 
 
@@ -129,7 +129,7 @@ def advanced(trial: Trial, done: TrialProgress, day: date) -> Trial:
 
 
 async def store_progress(source: Pool, trial: Trial, done: TrialProgress, day: date) -> Trial | None:
-    """The trial at its new position, with its findings; None when another process stopped or moved it."""
+    """The trial at its new position, with its differences; None when another process stopped or moved it."""
     moved = advanced(trial, done, day)
     values: dict[str, Any] = {
         "id": trial.trial_id,
@@ -145,9 +145,9 @@ async def store_progress(source: Pool, trial: Trial, done: TrialProgress, day: d
     async with checkout(source) as connection, connection.transaction():
         if await first_value(connection, MOVE, values) is None:
             return None
-        if done.findings:
-            await connection.execute(STORE, _finding_values(trial, done))
-            ids = [each.decision_id for each in done.findings]
+        if done.differences:
+            await connection.execute(STORE, _difference_values(trial, done))
+            ids = [each.decision_id for each in done.differences]
             await connection.execute(ADD_TO_QUEUES, {"shadow": trial.trial_id, "ids": ids})
     return moved
 
@@ -158,10 +158,10 @@ async def finish_trial(source: Pool, trial: Trial, now: datetime) -> Trial:
     return replace(trial, state=TrialState.FINISHED, stepped_at=now)
 
 
-def _finding_values(trial: Trial, done: TrialProgress) -> dict[str, Any]:
+def _difference_values(trial: Trial, done: TrialProgress) -> dict[str, Any]:
     rows = [
         asdict(each) | {"id": str(uuid_at(done.to.at)), "decision_id": str(each.decision_id)}
-        for each in done.findings
+        for each in done.differences
     ]
     about = {"shadow": trial.trial_id, "candidate_id": trial.candidate_id, "user_id": trial.user_id}
     return about | {"found": Jsonb(rows)}

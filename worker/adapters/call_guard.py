@@ -134,33 +134,23 @@ def key_id(key: str | None) -> str:
     return blake2b((key or "").encode(), digest_size=8, person=b"hushgate-key").hexdigest() if key else "none"
 
 
+@dataclass(eq=False, slots=True, kw_only=True)
 class CallGuard:
     """The guard of one upstream in this process.
 
-    Args:
+    Attributes:
         shared: a call is of several events, so none of them limits its wait.
         kind_of: sorts an error of a call; None for a bug.
         not_called: counts a call that was not made.
     """
 
-    def __init__(
-        self,
-        upstream: Upstream,
-        *,
-        breaker: CircuitBreaker,
-        places: Places,
-        kind_of: Callable[[Exception], AttemptOutcome | None],
-        limits: CallLimits | None = None,
-        shared: bool = False,
-        not_called: Callable[[AttemptOutcome], None] = lambda _: None,
-    ) -> None:
-        self.upstream = upstream
-        self.breaker = breaker
-        self.places = places
-        self.limits = limits
-        self._shared = shared
-        self._kind_of = kind_of
-        self._not_called = not_called
+    upstream: Upstream
+    breaker: CircuitBreaker
+    places: Places
+    kind_of: Callable[[Exception], AttemptOutcome | None]
+    limits: CallLimits | None = None
+    shared: bool = False
+    not_called: Callable[[AttemptOutcome], None] = lambda _: None
 
     @asynccontextmanager
     async def call(self, tokens: int = 0) -> AsyncIterator[None]:
@@ -176,14 +166,14 @@ class CallGuard:
             async with self._sent(tokens):
                 yield
         except NotCalled as error:
-            self._not_called(error.kind)
+            self.not_called(error.kind)
             raise
         except CircuitOpen as error:
-            self._not_called(AttemptOutcome.CIRCUIT_OPEN)
+            self.not_called(AttemptOutcome.CIRCUIT_OPEN)
             # without the time of the next probe: no event is to wait for it
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.CIRCUIT_OPEN) from error
         except NoPlace as error:
-            self._not_called(AttemptOutcome.BUSY)
+            self.not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
 
     @asynccontextmanager
@@ -191,7 +181,7 @@ class CallGuard:
         """A place and the breaker's permission; without them what the limits counted is given back."""
         is_sent = False
         try:
-            async with self.places.place(None if self._shared else seconds_left()), self._watched():
+            async with self.places.place(None if self.shared else seconds_left()), self._watched():
                 is_sent = True
                 yield
         finally:
@@ -200,13 +190,13 @@ class CallGuard:
 
     async def _limited(self, limits: CallLimits, tokens: int) -> None:
         try:
-            async with asyncio.timeout(SHARED_WAIT_S if self._shared else seconds_left()):
+            async with asyncio.timeout(SHARED_WAIT_S if self.shared else seconds_left()):
                 await limits.wait(tokens)
         except TimeoutError as error:
             raise NotCalled(
                 f"{self.upstream.name}: waited for a limit of requests or tokens",
                 kind=AttemptOutcome.LIMITED,
-                retry_after_s=0.0 if self._shared else float("inf"),
+                retry_after_s=0.0 if self.shared else float("inf"),
             ) from error
 
     @asynccontextmanager
@@ -220,7 +210,7 @@ class CallGuard:
         except Exception as error:
             failed = True  # also where the error cannot be sorted: a probe must end
             try:
-                failed = self._kind_of(error) in FAILING
+                failed = self.kind_of(error) in FAILING
             finally:
                 self.breaker.ended(admission, failed=failed)
             if self.limits is not None and isinstance(error, ApiStatusError):

@@ -87,17 +87,17 @@ async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float
     )
 
 
-async def picture(data: bytes, number: int, *, limit_s: float = SHOW_S) -> bytes:
+async def picture(data: bytes, number: int) -> bytes:
     """A page of a PDF as a PNG; the number is from 1.
 
     Raises:
         DocumentRejected: it has no such page, or cannot be shown within the limits.
     """
-    return await _run(_Task.PICTURE, data, DocumentFormat.PDF, {"number": number}, limit_s)
+    return await _run(_Task.PICTURE, data, DocumentFormat.PDF, {"number": number}, SHOW_S)
 
 
 async def source(
-    data: bytes, kind: DocumentFormat, passages: Sequence[str], wanted: slice, *, limit_s: float = SHOW_S
+    data: bytes, kind: DocumentFormat, passages: Sequence[str], wanted: slice
 ) -> list[list[SourceText]]:
     """The source's plain texts beside the wanted ones of all its passages.
 
@@ -105,7 +105,7 @@ async def source(
         DocumentRejected: it has no plain text, or cannot be read within the limits.
     """
     asked = {"passages": list(passages), "start": wanted.start, "stop": wanted.stop}
-    found = orjson.loads(await _run(_Task.SOURCE, data, kind, asked, limit_s))
+    found = orjson.loads(await _run(_Task.SOURCE, data, kind, asked, SHOW_S))
     return [[SourceText(**each) for each in texts] for texts in found]
 
 

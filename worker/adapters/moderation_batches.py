@@ -21,9 +21,9 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from worker.adapters.recent_scores import RecentScores
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
+from worker.recent import Recent
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +36,8 @@ WAIT_S: Final = 0.01
 SMALLER_S: Final = 600.0
 """How long smaller batches are sent after the server refused a batch whose texts it took one by one."""
 MOST_SUSPECTS: Final = 10_000
+MOST_RESULTS: Final = 5_000
+"""About 8 MB."""
 NO_RESULT: Final = (ModerationUnavailable, ModerationRejected, EndpointMisconfigured)
 OF_ONE_TEXT: Final = frozenset(
     {AttemptOutcome.SERVER_ERROR, AttemptOutcome.CONNECTION, AttemptOutcome.MALFORMED}
@@ -44,6 +46,27 @@ OF_ONE_TEXT: Final = frozenset(
 
 Result: TypeAlias = "ModerationScores | ModerationUnavailable"
 Ask: TypeAlias = "Callable[[Sequence[str]], Awaitable[Sequence[Result]]]"
+
+
+class RecentScores:
+    """Results of the last ``reuse_s`` seconds; all are dropped when the server answers with another model."""
+
+    def __init__(self, reuse_s: float) -> None:
+        self._reuse_s = reuse_s
+        self._model = ""
+        self._results: Recent[bytes, tuple[float, ModerationScores]] = Recent(MOST_RESULTS)
+
+    def get(self, key: bytes, now_s: float) -> ModerationScores | None:
+        """The result for a text, or None."""
+        found = self._results.get(key)
+        return found[1] if found is not None and now_s < found[0] + self._reuse_s else None
+
+    def put(self, key: bytes, scores: ModerationScores, now_s: float) -> None:
+        """Keep a result in place of those that were not used for longest."""
+        if scores.model != self._model:
+            self._results.clear()
+            self._model = scores.model
+        self._results.keep(key, (now_s, scores))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

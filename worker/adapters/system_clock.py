@@ -1,4 +1,4 @@
-"""``worker.ports.Clock`` over the machine's clock."""
+"""``worker.ports.Clock`` over the machine's clock, and its seconds since boot."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 import uuid_utils
+
+BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux counts a suspended machine with the first only; elsewhere the second counts it or nothing does."""
+
+
+def seconds_since_boot() -> float:
+    """A time to compare with another one of this machine; setting the clock does not change it."""
+    return time.clock_gettime(BOOT_CLOCK)
 
 
 def machine_now() -> datetime:

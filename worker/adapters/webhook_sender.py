@@ -19,7 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 
 from worker import __version__
 from worker.adapters.answer_head import CURRENT, AnswerHead, RecordingHandler
-from worker.adapters.boot_clock import seconds_since_boot
+from worker.adapters.system_clock import seconds_since_boot
 from worker.webhooks.addresses import AddressRefused, check_address, parse_url
 from worker.webhooks.schedule import AttemptError, AttemptResult, error_of_status, retry_after_s
 

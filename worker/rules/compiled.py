@@ -151,8 +151,9 @@ class CompiledRules:
         spellings: Spellings = {}
         forms = self._parts.forms
         for candidate in find_candidates(self._matcher, text):
-            for number in forms[candidate[3]]:
-                self._consider(found, spellings, number, candidate, text)
+            *_reading_and_span, form = candidate
+            for number in forms[form]:
+                self._add_genuine(found, spellings, number, candidate, text)
             if len(found) >= MAX_HITS:
                 break
         if self._strict is not None:
@@ -166,11 +167,11 @@ class CompiledRules:
             )
         return self._hits(found, original) if found else []
 
-    def _consider(
+    def _add_genuine(
         self, found: FoundMatches, spellings: Spellings, number: int, candidate: MatchCandidate, text: str
     ) -> None:
         """Add a candidate that spells the rule, has word edges and fits its context to ``found``."""
-        reading, start, end, _ = candidate
+        reading, start, end, _form = candidate
         rule, matched = self._rule(number), reading.context.text[start:end]
         if len(matched) > MAX_MATCH_CHARS:
             return

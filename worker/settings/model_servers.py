@@ -124,7 +124,7 @@ class StoredServer:
 
 
 class ModelServerSettings(Environment):
-    """The model servers, by role; each role's server is by default that of the model."""
+    """The model servers, by role; by default each role has the server of the model."""
 
     model_url: HttpUrl | None = Field(
         default=None,

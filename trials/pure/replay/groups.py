@@ -46,7 +46,7 @@ class SkippedGroup(StrEnum):
 
 DIFFERENCES: Final = tuple(each for each in DifferenceKind if each is not DifferenceKind.UNCHANGED)
 FOUND: Final = frozenset({*DIFFERENCES, ReplayState.NEEDS_ANSWERS})
-"""Groups whose decisions are findings, and whose reviews are counted."""
+"""Groups whose decisions are kept as differences, and whose reviews are counted."""
 GROUPS: Final[tuple[str, ...]] = (
     *DifferenceKind,
     ReplayState.NEEDS_ANSWERS,

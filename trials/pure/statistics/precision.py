@@ -40,7 +40,7 @@ class CertifiedThreshold:
 
 
 def certified_threshold(observations: Iterable[Observation], wanted: float) -> CertifiedThreshold | None:
-    """The lowest threshold whose precision is at least ``wanted`` with ``CERTAINTY``; None when none is.
+    """The lowest threshold whose precision is at least ``wanted`` with ``CERTAINTY``; None without one.
 
     Weights enter the test as Kish's effective size, see ``worker.statistics.binomial.at_most``.
 

@@ -32,6 +32,9 @@ _WITH_STOP_WORDS = ("en", "vi", "es", "fr", "de")
 _FEWEST_LETTERS = 12
 """Fewest letters from which the language of a text is detected: "OK merci" is too short."""
 
+_FEWEST_HAN = 4
+"""Fewest letters of a text in Chinese: so many words of Japanese have kana among them."""
+
 _SURE = 0.8
 """Lingua's confidence among the configured languages below which the language counts as unknown."""
 
@@ -92,6 +95,8 @@ def detect_language(text: str, configured: Sequence[str]) -> str | None:
     script = main_script(text)
     codes = tuple(sorted({primary_language(tag) for tag in configured}))
     fitting = tuple(code for code in codes if script is not None and uses_script(code, script))
+    if script == "han" and "zh" in fitting and len(_LETTER.findall(text)) >= _FEWEST_HAN:
+        return "zh"
     if len(fitting) <= 1 or len(_LETTER.findall(text)) < _FEWEST_LETTERS:
         return fitting[0] if len(fitting) == 1 else None
     detector = _detector(fitting)

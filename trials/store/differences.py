@@ -30,7 +30,7 @@ ADD_TO_QUEUES: Final = """
         AND (%(ids)s::uuid[] IS NULL OR r.decision_id = ANY(%(ids)s))
     ON CONFLICT DO NOTHING
 """
-"""Adds findings of a shadow, all without ``ids``, to the open queues that were opened for it."""
+"""Adds differences of a shadow, all without ``ids``, to the open queues that were opened for it."""
 REVIEWED: Final = """
     SELECT decision_id, state FROM review_states
     WHERE decision_id = ANY(%s) AND state IN ('agree', 'overturn')
@@ -38,15 +38,15 @@ REVIEWED: Final = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinding:
+class TrialDifference:
     """A decision that changed settings would have ended otherwise, or that needs new answers.
 
     Attributes:
-        kind: as ``trials.pure.replay.difference.DifferenceKind``, or needs_answers.
-        trial_id: of the shadow that stored it.
+        kind: a ``trials.pure.replay.difference.DifferenceKind``, or ``needs_answers``.
+        trial_id: the shadow that stored the difference; None before.
         before, before_code: decision and reason code as stored; all that follows is the candidate's, and
             empty where it needs new answers.
-        reply: None also where the reply is the same; sealed.
+        reply: sealed; None also for an equal reply.
         usd: what the stored decision cost, US dollars.
     """
 
@@ -91,13 +91,13 @@ class ShadowFilter:
         return sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(found)
 
 
-async def findings_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialFinding, ...]:
+async def differences_of_decision(connection: Connection, decision_id: UUID) -> tuple[TrialDifference, ...]:
     """What shadows would have done with a decision, the newest shadow first."""
-    return await rows_as(connection, TrialFinding, OF_DECISION, (decision_id,))
+    return await rows_as(connection, TrialDifference, OF_DECISION, (decision_id,))
 
 
 async def fill_queues_of(source: Pool, shadow_id: UUID) -> None:
-    """Add every finding of a shadow to the open queues that were opened for it."""
+    """Add every difference of a shadow to the open queues that were opened for it."""
     async with checkout(source) as connection:
         await connection.execute(ADD_TO_QUEUES, {"shadow": shadow_id, "ids": None})
 

@@ -1,4 +1,4 @@
-"""One decision as every page and program reads it first, for one person."""
+"""A stored decision as one person may see it: the first read of every page and program."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _MORE: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRead:
+class VisibleDecision:
     """A stored decision, and what one person may know of it.
 
     Attributes:
@@ -104,21 +104,23 @@ class DecisionRead:
         )
 
 
-async def read_decision(connection: Connection, decision_id: UUID, person_id: UUID) -> DecisionRead | None:
+async def load_visible_decision(
+    connection: Connection, decision_id: UUID, person_id: UUID
+) -> VisibleDecision | None:
     """A decision for one person; None also after its erasure."""
     query = decision_query(decision_id, *_JOINED).add_columns(*_MORE)
     row = await first_row(connection, query, {"person": person_id})
-    return None if row is None else _decision_read(row)
+    return None if row is None else _visible_decision(row)
 
 
-def _decision_read(row: Row) -> DecisionRead:
+def _visible_decision(row: Row) -> VisibleDecision:
     owner = {name: row.pop(f"owner_{name}") for name in OWNER}
     known = {name: row.pop(f"known_{name}") for name in KNOWN}
     hidden = frozenset(row.pop("hidden_decisions") or ())
     state = row.pop("review_state")
     if row["id"] in hidden:
         row |= UNANSWERED
-    return DecisionRead(
+    return VisibleDecision(
         newest_answer=row.pop("newest_answer"),
         hidden_decisions=hidden,
         review_state="open" if state is None or row["id"] in hidden else state,
