@@ -69,14 +69,14 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.TWICE,
-        file="db/commits/known.py",
+        file="db/commits/stored_event.py",
         right="return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE",
         wrong="return Recorded.DUPLICATE",
         options=("--only", "cut_off_kill", "--others", "4"),
     ),
     Mutation(
         law=Law.INVENTED,
-        file="db/commits/known.py",
+        file="db/commits/stored_event.py",
         right="zip(*((e.entry_id, e.user_id",
         wrong="zip(*((f'{e.entry_id}0', e.user_id",
     ),

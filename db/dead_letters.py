@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from db.commits.known import Recorded, seen_event
+from db.commits.stored_event import Recorded, look_up_event
 from db.pool import Pool, checkout, fetch_value
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -63,7 +63,7 @@ async def bury(source: Pool, letter: DeadLetter) -> Recorded:
     for key in (KEY, KEY_OF_BURIED):
         if await fetch_value(source, BURY_EVENT.format(key=key), values):
             return Recorded.BURIED
-        if (found := (await seen_event(source, event, event.received_at)).outcome) is not None:
+        if (found := (await look_up_event(source, event, event.received_at)).outcome) is not None:
             return found
     return Recorded.BURIED
 

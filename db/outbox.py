@@ -44,7 +44,7 @@ OVERTAKEN: Final = """
 The commit compares the same times: with a ``now`` of another clock, a relay would hold back what it allowed.
 Also of a text at a handoff after the owner changed again: it announces that handoff only.
 """
-LOOK: Final = f"""
+FIND_WAITING: Final = f"""
     WITH overtaken AS (
         UPDATE outbox o SET cancelled_at = %(now)s,
             cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
@@ -77,7 +77,7 @@ CANCEL: Final = """
         AND m.decision_id = cancelled.decision_id AND m.role = 'assistant'
 """
 """A cancelled reply leaves the stored history."""
-KEEP: Final = """
+RECORD_SENT: Final = """
     WITH kept AS (
         UPDATE outbox o SET delivered_at = %(now)s, cancelled_at = NULL, cancel_reason = NULL
         FROM outbox former
@@ -120,7 +120,7 @@ CANCEL_OF_CONVERSATION: Final = """
 
 ``keep`` is the decision whose text at a handoff stays, or null.
 """
-NAMED: Final = f"""
+FIND_OF_DECISIONS: Final = f"""
     SELECT id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM outbox
     WHERE decision_id = ANY(%(decisions)s) AND delivered_at IS NULL AND NOT cancel_settled
 """
@@ -176,7 +176,7 @@ async def waiting_replies(
         if not await begun(connection, LOCK_WITH_TIMEOUT):
             yield None
             return
-        found = await (await connection.execute(LOOK, {"limit": limit, "now": now})).fetchall()
+        found = await (await connection.execute(FIND_WAITING, {"limit": limit, "now": now})).fetchall()
         locked = [row for row in found if row[3]]
         cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
         waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
@@ -202,14 +202,14 @@ async def record_sent(
         if not await begun(connection, LOCK_WITH_TIMEOUT):
             yield None
             return
-        found = await (await connection.execute(NAMED, {"decisions": list(decisions)})).fetchall()
+        found = await (await connection.execute(FIND_OF_DECISIONS, {"decisions": list(decisions)})).fetchall()
         named = {row_id: decision_id for row_id, decision_id, is_locked in found if is_locked}
         sent = await were_sent(list(named.values()))
         if sent is None:
             yield None
             return
         kept = [row_id for row_id, decision_id in named.items() if decision_id in sent]
-        recorded = await _keep(connection, kept, now)
+        recorded = await _record_sent(connection, kept, now)
         yield LockedBatch[WaitingReply](connection, (), SET_DELIVERED, sent_before=recorded)
 
 
@@ -233,11 +233,11 @@ async def _settle(
         return None
     kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
     await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
-    return await _keep(connection, kept, now)
+    return await _record_sent(connection, kept, now)
 
 
-async def _keep(connection: Connection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
+async def _record_sent(connection: Connection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
     """Record replies that were sent before as delivered, and return them."""
     replies = await _replies(connection, f"{REPLIES} ORDER BY id", ids, now)
-    await connection.execute(KEEP, {"ids": list(ids), "now": now})
+    await connection.execute(RECORD_SENT, {"ids": list(ids), "now": now})
     return replies

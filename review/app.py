@@ -159,7 +159,7 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
 
     async def endpoint(request: Request) -> Response:
         site.undeclared_proxy.look(request)
-        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        visit = Visit(site=site, request=request, signed_in=None, token="", now=site.now())
         answer_in_language(visit, english=page.api)
         try:
             await _identify(visit, page)
@@ -177,7 +177,7 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
             await visit.form.close()
         if visit.api_token is not None:
             response.headers[EXPIRES_HEADER] = visit.api_token.expires_at.isoformat()
-        if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
+        if FORM_COOKIE not in request.cookies and visit.signed_in is None and visit.token:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response
 
@@ -188,11 +188,11 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
 @asynccontextmanager
 async def _request_slot(visit: Visit) -> AsyncIterator[None]:
     """Limit the concurrent requests of one person, so that one person cannot block all others."""
-    if visit.someone is None:
+    if visit.signed_in is None:
         yield
         return
     try:
-        async with visit.site.requests.of(visit.someone.person_id):
+        async with visit.site.requests.of(visit.signed_in.person_id):
             yield
     except NoPlace as error:
         text = _("You have sent too many requests at the same time. Wait for them to end.")
@@ -203,14 +203,14 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
     """Find the person by session; the JSON API also takes API tokens, and only them for changes."""
     request = visit.request
     if page.api and (authorization := request.headers.get("Authorization")) is not None:
-        visit.someone, visit.api_token = await api_tokens.token_person(visit, authorization)
+        visit.signed_in, visit.api_token = await api_tokens.token_person(visit, authorization)
         return
     if page.api and request.method in UNSAFE:
         raise api_tokens.TOKEN_FIRST  # a form of another site would carry the cookie
     token = request.cookies.get(SESSION_COOKIE) if visit.site.takes_sessions else None
     if token is not None:
-        visit.someone = await _session_person(visit, token)
-    visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
+        visit.signed_in = await _session_person(visit, token)
+    visit.token = token if visit.signed_in and token else request.cookies.get(FORM_COOKIE) or new_token()
 
 
 async def _session_person(visit: Visit, token: str) -> Person | None:
@@ -228,14 +228,14 @@ async def _session_person(visit: Visit, token: str) -> Person | None:
 async def _admit(visit: Visit, page: PageRoute) -> None:
     """Read the form; refuse a false form, and people without the right (401, 403 or 404)."""
     request = visit.request
-    if page.body_bytes > BODY_BYTES and visit.someone is None:
+    if page.body_bytes > BODY_BYTES and visit.signed_in is None:
         raise SIGN_IN_FIRST
     guarded = request.method in UNSAFE and page.csrf and not page.api
     if guarded:
         await _read_form(visit)
         form_guards.check_origin(visit)
     form_guards.check_text(visit)
-    if visit.someone is None and page.right is not None:
+    if visit.signed_in is None and page.right is not None:
         raise SIGN_IN_FIRST
     if guarded:
         form_guards.check_token(visit)
@@ -288,7 +288,7 @@ async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:
         return visit.redirect("password")
     if isinstance(refused, SecondFactorRequired) and not page.api:
         return visit.redirect("second_factor")
-    if visit.someone is not None and refused.status == 403:
+    if visit.signed_in is not None and refused.status == 403:
         with suppress(StorageUnavailable):  # the refusal does not depend on its log line
             await visit.log(LoggedAction.REFUSED, detail={"page": page.name, "title": refused.title})
     if page.api:

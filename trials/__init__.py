@@ -7,7 +7,7 @@ of events, a comparison and a budget. Its kind says which:
 kind        source of events                   comparison                       budget
 =========== ================================== ================================ ===========================
 backtest    past decisions of a range          ``pure.replay.difference``       nothing is asked
-evaluation  a golden set                       the labels, ``pure.evaluation``  ``jobs.live.Budget``
+evaluation  a golden set                       the labels, ``pure.evaluation``  ``jobs.model_calls.Budget``
 shadow      every new decision                 ``pure.replay.difference``       ``usd_a_day``
 rollout     a share of the conversations       ``pure.rollouts.bounds``         the share
 =========== ================================== ================================ ===========================

@@ -27,7 +27,7 @@ from worker.reasons import Reason
 FOR_EVER = timedelta(days=36_500)
 
 
-def typed_ending(event: Event) -> Ending | None:
+def ending_of_type(event: Event) -> Ending | None:
     """The ending of an event that no guard tests, else None."""
     match event.type:
         case EventType.MESSAGE | EventType.MESSAGE_EDITED:

@@ -58,7 +58,7 @@ REPLY: Final = GuardedText(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A reply in the making and all it rests on; each step returns the next version.
+    """A reply in the making and all it rests on, from its passages on; each step returns the next version.
 
     Attributes:
         text: as the model wrote it, with its citation marks; empty before there is one.
@@ -73,7 +73,7 @@ class Draft:
         model: the model that wrote the text, as it names itself.
         tokens: what this draft cost.
         others: the texts of the other models, where several were asked.
-        asked: one entry for each of several models: what it was asked for and what came of it.
+        models_asked: one entry for each of several models: what it was asked for and what came of it.
         loser: the less trusted one of two drafts.
     """
 
@@ -89,7 +89,7 @@ class Draft:
     model: str = ""
     tokens: Tokens = field(default_factory=Tokens)
     others: tuple[str, ...] = ()
-    asked: tuple[Mapping[str, Json], ...] = ()
+    models_asked: tuple[Mapping[str, Json], ...] = ()
     loser: Draft | None = None
 
     @property

@@ -44,7 +44,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     settled = conversation_endings.earlier_ending(case.event, case.conversation)
     if settled is not None and settled.reason_code is not Reason.MESSAGE_REPEATED:
         return decision_of(trace, settled)
-    if settled is None and (typed := conversation_endings.typed_ending(case.event)) is not None:
+    if settled is None and (typed := conversation_endings.ending_of_type(case.event)) is not None:
         is_kept = case.event.type is EventType.AGENT_MESSAGE and not case.conversation.deleted
         return decision_of(trace, typed, remember=is_kept)
     masker = account_masker(case.account)

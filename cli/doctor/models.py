@@ -30,9 +30,9 @@ def connected_models(settings: Settings) -> tuple[Settings, DoctorCheck]:
         return settings, failed(CHECK, f"the stored key of {', '.join(unreadable)} does not open", KEY)
     if (problem := settings.models_problem) is not None:
         return settings, failed(CHECK, problem, CONNECT)
-    named = "the environment" + (" and the page Connect" if stored else "")
     server = settings.servers.model
-    return settings, passed(CHECK, f"{server.model} of {server.url}, by {named}")
+    where = "; servers of the page Connect, where no variable names one" if stored else ""
+    return settings, passed(CHECK, f"{server.model} of {server.url}{where}")
 
 
 def _stored(settings: Settings) -> tuple[StoredServer, ...]:

@@ -17,7 +17,7 @@ from db.audit.event_records import (
     EventTexts,
     StoredExchange,
 )
-from review.decision.reading import VERDICTS
+from review.decision.judge_reading import VERDICTS
 from tasks.lanes.lookup import EntryState, FoundEntry
 from worker.model import Owner
 

@@ -61,5 +61,5 @@ async def load_as_made(
         view=build_view(record),
         settings=settings.used,
         reviews=reviews.result(),
-        hidden=decision.hidden,
+        hidden=decision.blind,
     )

@@ -17,7 +17,7 @@ from worker.assessment.policies.reply_metadata import text_metadata
 from worker.model import Decision, HeldDraft, HeldKind
 from worker.reply_sentences import supported_sentences
 
-HELD: Final = """, held AS (
+STORE_HELD_DRAFTS: Final = """, held AS (
     INSERT INTO held_drafts (
         user_id, conversation_id, message_id, decision_id, reason_code, kind, text, draft, sources, passages,
         confidence, tier, metadata, send_before, created_at, expires_at)

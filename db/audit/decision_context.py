@@ -165,7 +165,7 @@ async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow
     return await first_row(connection, decision_query(decision_id))
 
 
-def listed(row: DecisionRow) -> DecisionRow:
+def program_columns(row: DecisionRow) -> DecisionRow:
     """The columns of a decision that programs get."""
     return {name: value for name, value in row.items() if name not in UNLISTED}
 

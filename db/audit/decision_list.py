@@ -133,7 +133,7 @@ async def newer_decisions(
 async def get_decision(connection: Connection, decision_id: UUID) -> SearchRow | None:
     """A decision with its snapshot and its reply, or None."""
     row = await decision_context.get_decision(connection, decision_id)
-    return decision_context.listed(row) if row else None
+    return decision_context.program_columns(row) if row else None
 
 
 async def next_decision(

@@ -40,7 +40,7 @@ class ErasedDecision:
     month_dropped: bool
 
 
-async def trace_of(connection: Connection, decision_id: UUID) -> ErasedDecision | None:
+async def erased_decision(connection: Connection, decision_id: UUID) -> ErasedDecision | None:
     """What reviews, event keys and the access log hold about a decision; None without a trace."""
     near = uuid_time_bounds(decision_id)
     made_at = near[0] + NEAR

@@ -12,7 +12,7 @@ import psycopg
 import sqlalchemy as sa
 
 from db.audit.decision_context import RetractionRecord
-from db.audit.erased import trace_of
+from db.audit.erased import erased_decision
 from db.audit.event_records import (
     EventAnswer,
     EventConversation,
@@ -227,7 +227,7 @@ async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecisi
         return EventDecision(**row, failed_calls=_failed_calls(calls)), None
     if "decision" in reader.unknown:
         return None, None
-    erased = await trace_of(reader.connection, decision_id)
+    erased = await erased_decision(reader.connection, decision_id)
     return None, erased.month_dropped if erased else False
 
 

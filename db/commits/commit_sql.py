@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from db.answers.held import HELD
+from db.answers.held import STORE_HELD_DRAFTS
 from db.commits.rows import ROWS, over_rows
-from db.costs.ledger import LEDGER
+from db.costs.ledger import STORE_LEDGER
 from db.escalations.closing import CLOSE_WITH_MESSAGE
-from db.escalations.opening import FOLLOW_UP, OPEN
-from db.history.conversation_owners import TAKE
-from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
+from db.escalations.opening import OPEN_ESCALATION, OPEN_FOLLOW_UP
+from db.history.conversation_owners import TAKE_CONVERSATION
+from db.webhooks.changes import RETURNING_OWNER, STORE_DECISION_EVENT, STORE_TAKEN_EVENT, withdraw_replies
 from worker.model import Decision, EventType
 from worker.reasons import Reason
 
@@ -34,6 +34,7 @@ KEY_OF_BURIED: Final = f"""
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
+"""Takes over the key of an entry that became a dead letter, for a further entry of its event."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
@@ -94,7 +95,7 @@ SELECT array_agg(key.id){{made}} FROM key
 _KEYS_OF_ROWS: Final = KEY_FROM.format(
     source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
 )
-_OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=LEDGER, made=MADE)
+_OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=STORE_LEDGER, made=STORE_DECISION_EVENT)
 COMMIT_SEVERAL: Final = f"""
 WITH rows AS MATERIALIZED ({ROWS}), taken AS (
     {over_rows(_KEYS_OF_ROWS, "rows")}
@@ -104,8 +105,8 @@ WITH rows AS MATERIALIZED ({ROWS}), taken AS (
 
 Keys are taken in their order, so that two batches with the same events cannot wait for each other.
 """
-HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
-    {OWNER}){TAKEN}"""
+HANDOFF: Final = f""", handed AS ({TAKE_CONVERSATION.format(user_id="key.user_id", source="FROM key")}
+    {RETURNING_OWNER}){STORE_TAKEN_EVENT}"""
 EDIT: Final = """, former AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
@@ -159,7 +160,7 @@ DELETION: Final = f""", deleted AS (
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
     ORDER BY o.id
-){withdrawn(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
+){withdraw_replies(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
 """A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
 
 FLAGGED_EDIT: Final = f""", cancelled AS (
@@ -167,23 +168,23 @@ FLAGGED_EDIT: Final = f""", cancelled AS (
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
     FROM key
     WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
-){withdrawn(REPLY_TO_MESSAGE, "message_flagged")}"""
+){withdraw_replies(REPLY_TO_MESSAGE, "message_flagged")}"""
 """The exchange leaves the history, so a reply that still waits must not enter the conversation."""
 
 
 def commit_statement(decision: Decision, key: str) -> str:
     """The commit of a decision."""
-    ledger = LEDGER if decision.costs else ""
-    return COMMIT.format(key=key, change=change_of(decision) + ledger, made=MADE)
+    ledger = STORE_LEDGER if decision.costs else ""
+    return COMMIT.format(key=key, change=change_of(decision) + ledger, made=STORE_DECISION_EVENT)
 
 
 def change_of(decision: Decision) -> str:
     """The parts of a commit that changes history or owner, or holds drafts; empty for any other."""
     change = ""
     if decision.people_until is not None:
-        change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
+        change = HANDOFF if decision.escalation is None else HANDOFF + OPEN_ESCALATION
     elif decision.escalation is not None:
-        change = FOLLOW_UP
+        change = OPEN_FOLLOW_UP
     elif decision.reason_code == Reason.MESSAGE_EDITED:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
@@ -193,7 +194,7 @@ def change_of(decision: Decision) -> str:
     if decision.event.edited_first and not decision.quarantine:
         change += REPLACED
     if decision.held:
-        change += HELD
+        change += STORE_HELD_DRAFTS
     return change
 
 

@@ -15,8 +15,8 @@ from db.commits.commit_sql import (
     commit_statement,
     is_flagged_edit,
 )
-from db.commits.known import Recorded, StoredEvent, seen_event
 from db.commits.rows import CommitRow, commit_row, rows_json
+from db.commits.stored_event import Recorded, StoredEvent, look_up_event
 from db.commits.values import commit_values
 from db.connection import Connection
 from db.escalations.closing import EXPIRE_HELD, Closing, ClosingCause, close_escalation
@@ -47,14 +47,14 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
         RuntimeError: nothing was stored and no reason is stored either.
     """
     values = commit_values(decision)
-    if await _first_commit(source, decision, values):
+    if await _commit(source, decision, values):
         return Recorded.NEW
-    found = await seen_event(source, decision.event, decision.decided_at)
+    found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
-    if await _committed(source, decision, KEY_OF_BURIED, values):
+    if await _commit_alone(source, decision, KEY_OF_BURIED, values):
         return Recorded.NEW
-    found = await seen_event(source, decision.event, decision.decided_at)
+    found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
     moved = found.conversation.owner is Owner.PEOPLE or found.conversation.changes != decision.changes
@@ -73,10 +73,10 @@ def _unexplained(decision: Decision, found: StoredEvent) -> str:
     )
 
 
-async def _first_commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:
+async def _commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:
     """Commit, together with other events where the commit changes neither history nor owner."""
     if change_of(decision):
-        return await _committed(source, decision, KEY, values)
+        return await _commit_alone(source, decision, KEY, values)
     return await call_batched(source, COMMITS, commit_row(values))
 
 
@@ -109,17 +109,19 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
             raise psycopg.Rollback(commit)
 
 
-async def _committed(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
+async def _commit_alone(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
     statement = commit_statement(decision, key)
     async with checkout(source) as connection:
         try:
-            return await _commit(connection, decision, statement, values)
+            return await _execute_commit(connection, decision, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(ENSURE_PARTITIONS, (values["created_at"].date(),))
-            return await _commit(connection, decision, statement, values)
+            return await _execute_commit(connection, decision, statement, values)
 
 
-async def _commit(connection: Connection, decision: Decision, statement: str, values: dict[str, Any]) -> bool:
+async def _execute_commit(
+    connection: Connection, decision: Decision, statement: str, values: dict[str, Any]
+) -> bool:
     """Commit, and say whether the event is new; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or is_flagged_edit(decision)
     if decision.people_until is None and decision.escalation is None and not withdraws:

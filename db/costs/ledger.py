@@ -14,7 +14,7 @@ from worker.model import BudgetPeriod, Decision
 SLOTS: Final = 8
 """Rows of each account, period, purpose and model: commits of one account rarely wait for each other."""
 
-LEDGER: Final = """, ledger AS (
+STORE_LEDGER: Final = """, ledger AS (
     INSERT INTO account_costs AS c (user_id, grain, start, purpose, model, slot, decisions, prompt_tokens,
         completion_tokens, nano_usd, unpriced_tokens)
     SELECT key.user_id, n.grain, n.start, n.purpose, n.model, n.slot, count(*), sum(n.prompt_tokens),

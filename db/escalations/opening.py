@@ -10,7 +10,7 @@ from db.outgoing import events
 from db.outgoing.events import OutgoingEventType
 from worker.model import Decision, Source
 
-OPEN: Final = f""", opened AS (
+OPEN_ESCALATION: Final = f""", opened AS (
     INSERT INTO escalations (decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,
                              reason_code, queue, opened_at)
     SELECT %(id)s, key.user_id, %(event_id)s, %(conversation_id)s, %(message_id)s, %(author_id)s, %(scope)s,
@@ -42,7 +42,7 @@ OPEN: Final = f""", opened AS (
 """Parts of the commit in ``db.commits.commit_sql``, after its parts ``key``, ``stored`` and ``handed``."""
 
 
-FOLLOW_UP: Final = f""", unheard AS (
+OPEN_FOLLOW_UP: Final = f""", unheard AS (
     SELECT key.user_id, coalesce(nullif(former.queue, ''), %(queue)s::text) AS queue
     FROM key
         JOIN conversations c ON c.user_id = key.user_id AND c.conversation_id = %(conversation_id)s
@@ -84,7 +84,7 @@ inbox shows them the message. The conversation must be locked.
 
 
 def opening_values(decision: Decision) -> dict[str, Any]:
-    """Parameters of ``OPEN``; empty for a decision without an escalation."""
+    """Parameters of ``OPEN_ESCALATION``; empty for a decision without an escalation."""
     if decision.escalation is None:
         return {}
     return {

@@ -13,10 +13,10 @@ from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout, fetch_as, fetch_one_as, fetch_value
 from db.rows import first_value
-from db.webhooks.changes import OWNER, RELEASED, TAKEN
+from db.webhooks.changes import RETURNING_OWNER, STORE_RELEASED_EVENT, STORE_TAKEN_EVENT
 from worker.model import ConversationState, Owner
 
-TAKE: Final = """
+TAKE_CONVERSATION: Final = """
     INSERT INTO conversations AS c (
         user_id, conversation_id, people_until, changed_at, changed_by, cause, changes, agent_entry)
     SELECT {user_id}, %(conversation_id)s, %(people_until)s::timestamptz, %(now)s, %(changed_by)s,
@@ -33,7 +33,8 @@ TAKE: Final = """
 """
 """An agent's message takes a conversation once: when the message is read, or at its turn in the lane."""
 TAKE_NOW: Final = f"""
-    WITH handed AS ({TAKE.format(user_id="%(user_id)s", source="")} {OWNER}){TAKEN}
+    WITH handed AS ({TAKE_CONVERSATION.format(user_id="%(user_id)s", source="")}
+        {RETURNING_OWNER}){STORE_TAKEN_EVENT}
     SELECT count(*) FROM handed
 """
 RELEASE: Final = f"""
@@ -41,8 +42,8 @@ RELEASE: Final = f"""
         UPDATE conversations c SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,
             cause = 'release', changes = changes + 1
         WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
-        {OWNER}
-    ){RELEASED}
+        {RETURNING_OWNER}
+    ){STORE_RELEASED_EVENT}
     SELECT count(*) FROM handed
 """
 KNOWN: Final = """
@@ -119,7 +120,7 @@ class Takeover:
     agent_entry: str | None = None
 
     def values(self, now: datetime) -> dict[str, object]:
-        """Parameters of ``TAKE``."""
+        """Parameters of ``TAKE_CONVERSATION``."""
         return asdict(self) | {"now": now, "keep": None}
 
 

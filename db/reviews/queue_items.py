@@ -132,12 +132,12 @@ class DecisionClaims:
     """Who holds items on a decision.
 
     Attributes:
-        held: the person's own item, see ``held_item``.
+        item: the person's own item, see ``held_item``.
         left: other items of its queue that wait for the person.
         holders: other people's items that are claimed now, without blind and golden ones.
     """
 
-    held: HeldItem | None
+    item: HeldItem | None
     left: int
     holders: tuple[dict[str, Any], ...]
 
@@ -173,7 +173,7 @@ async def load_claims(
         and row["first_review"] is None
     ]
     return DecisionClaims(
-        held=from_row(HeldItem, own) if own else None,
+        item=from_row(HeldItem, own) if own else None,
         left=own["items_left"] if own else 0,
         holders=tuple(sorted(others, key=lambda row: row["claimed_until"], reverse=True)),
     )

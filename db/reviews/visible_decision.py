@@ -83,7 +83,7 @@ class VisibleDecision:
     known: KnownAnswer | None
 
     @property
-    def hidden(self) -> bool:
+    def blind(self) -> bool:
         """Whether the person holds this decision in a queue, and must not see its reviews yet."""
         return self.row["id"] in self.hidden_decisions
 

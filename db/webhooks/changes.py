@@ -20,7 +20,7 @@ DECISION_BODY: Final = """
 """
 """The fields of ``tasks.webhooks.bodies.DecisionEntry``; ``trace`` has the last two."""
 WANTED: Final = SUBSCRIBED.format(account="key.user_id", type=WebhookType.DECISION_MADE.value)
-MADE: Final = f""", count(CASE WHEN {WANTED}
+STORE_DECISION_EVENT: Final = f""", count(CASE WHEN {WANTED}
     THEN hushgate_store_event(
         key.user_id, %(conversation_id)s::text, '{WebhookType.DECISION_MADE}', %(id)s::text, {DECISION_BODY},
         %(created_at)s::timestamptz) END)"""
@@ -48,17 +48,17 @@ def _change_of_owner(event_type: WebhookType, owner: str, people_until: str) -> 
     return INSERT_WITHOUT_STREAM.format(source=source)
 
 
-OWNER: Final = "RETURNING c.changes, c.changed_at, c.cause"
+RETURNING_OWNER: Final = "RETURNING c.changes, c.changed_at, c.cause"
 """What the parts below read of a changed conversation, as ``handed``."""
-TAKEN: Final = ", taken AS ({})".format(
+STORE_TAKEN_EVENT: Final = ", taken AS ({})".format(
     _change_of_owner(WebhookType.CONVERSATION_TAKEN, "people", "%(people_until)s::timestamptz")
 )
 """People took a conversation that they did not own before: only then ``changed_at`` is new."""
-RELEASED: Final = (
+STORE_RELEASED_EVENT: Final = (
     f", released AS ({_change_of_owner(WebhookType.CONVERSATION_RELEASED, 'ai', 'NULL::timestamptz')})"
 )
 
 
-def withdrawn(replies: str, reason: str) -> str:
+def withdraw_replies(replies: str, reason: str) -> str:
     """A part of a deletion or a flagged edit of a message: webhooks send no reply to it any more."""
     return f", withdrawn AS ({WITHDRAW_REPLY.format(replies=replies, reason=reason)})"

@@ -58,7 +58,7 @@ class RuleEdit:
     @classmethod
     def of(cls, account: Account) -> Self:
         """The editor with the rules of an account."""
-        complete = fits(account)
+        complete = fits_editor(account)
         texts = {name: "\n".join(getattr(account, name)) if complete else "" for name in LISTS}
         return cls(version=account.version, texts=texts, complete=complete)
 
@@ -76,16 +76,16 @@ class RuleEdit:
             return typed
         return {name: self._remaining(account, name) + typed[name] for name in LISTS}
 
-    def merged(self, base: Account, stored: Account) -> RuleEdit:
+    def merged(self, base: Account, in_force: Account) -> RuleEdit:
         """The rules stored meanwhile, with the additions and removals of this edit since ``base``."""
         typed = self.changes(base)
         texts = {}
         for name in LISTS:
-            before, now = set(getattr(base, name)), getattr(stored, name)
+            before, now = set(getattr(base, name)), getattr(in_force, name)
             removed = before.difference(typed[name])
             added = [rule for rule in typed[name] if rule not in before and rule not in now]
             texts[name] = "\n".join([*(rule for rule in now if rule not in removed), *added])
-        return RuleEdit(version=stored.version, texts=texts)
+        return RuleEdit(version=in_force.version, texts=texts)
 
     def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
         """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
@@ -130,7 +130,7 @@ class RuleEdit:
         return [rule for rule in getattr(account, name) if rule not in removed]
 
 
-def fits(account: Account) -> bool:
+def fits_editor(account: Account) -> bool:
     """Whether the rules can be edited as text: not too many, and each on one line."""
     rules = [rule for name in LISTS for rule in getattr(account, name)]
     return len(rules) <= EDITOR_RULES and not any(LINE.search(rule) for rule in rules)

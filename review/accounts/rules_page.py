@@ -14,7 +14,7 @@ from review.access import Right
 from review.accounts import rule_matches
 from review.accounts.account_changes import difference
 from review.accounts.rule_matches import RECENT, TEXT_CHARS, load_recent_matches
-from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits, rules_containing
+from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits_editor, rules_containing
 from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
@@ -56,7 +56,7 @@ async def check_rules(visit: Visit) -> Response:
     in_force, edit = await version_in_force(visit), RuleEdit.read(visit.form)
     if visit.partial:
         typed = sum(text.count("\n") + 1 for text in edit.texts.values())
-        if typed > 2 * EDITOR_RULES or not (edit.complete or fits(in_force.account)):
+        if typed > 2 * EDITOR_RULES or not (edit.complete or fits_editor(in_force.account)):
             return visit.render("rule_remarks.html", remarks=None, matches=None)
         _, remarks = await checked_account(visit, in_force, edit)
         return visit.render("rule_remarks.html", remarks=remarks, matches=None)
@@ -69,7 +69,7 @@ async def check_rules(visit: Visit) -> Response:
     return _page(visit, in_force, edit=edit, remarks=remarks, matches=matches, preview=preview)
 
 
-async def test_text(visit: Visit) -> Response:
+async def show_text_matches(visit: Visit) -> Response:
     """The matches in a text of the rules as typed, or of a stored version."""
     text = visit.field("text")[:TEXT_CHARS]
     in_force, edit = await version_in_force(visit), RuleEdit.read(visit.form)
@@ -177,7 +177,7 @@ def _page(
 
 def _listing(visit: Visit, account: Account) -> dict[str, Any] | None:
     """A page of the rules when they are too many for a text area."""
-    if fits(account):
+    if fits_editor(account):
         return None
     search = visit.request.query_params.get("find", "")[:MOST_SEARCH_CHARS]
     found = rules_containing(account, search)

@@ -47,11 +47,11 @@ async def stored_version(visit: Visit, user_id: str, version: str) -> AccountVer
     return found
 
 
-def require_known_account(visit: Visit, stored: Account) -> None:
+def require_known_account(visit: Visit, before: Account) -> None:
     """Refuse (404) a change that would set up an account, except for its administrators."""
-    if stored.version == 0 and not visit.may(Right.ADMIN, stored.user_id):
+    if before.version == 0 and not visit.may(Right.ADMIN, before.user_id):
         missing = _("%(account)s has no settings yet. Its administrators can set it up, at Accounts.")
-        text = missing % {"account": stored.user_id}
+        text = missing % {"account": before.user_id}
         raise Refused(404, "No such account", text)
 
 

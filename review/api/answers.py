@@ -88,7 +88,7 @@ async def list_drafts(visit: Visit) -> Response:
         visit.require(Right.REVIEW, row["user_id"])
         stored = await load_answering(connection, row, visit.now, may_read=True)
     found = stored.held
-    answers, since = ((), None) if decision.hidden else (stored.answers, stored.since)
+    answers, since = ((), None) if decision.blind else (stored.answers, stored.since)
     detail = {"drafts": found.count, "api": True}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
     drafts = [asdict(each) for each in found.texts]

@@ -115,7 +115,7 @@ async def get_decision(visit: Visit) -> Response:
             detail={"api": True},
             connection=connection,
         )
-    return _json(decision_context.listed(decision.row) | {"review": decision.review_state})
+    return _json(decision_context.program_columns(decision.row) | {"review": decision.review_state})
 
 
 def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:

@@ -90,7 +90,7 @@ async def join(visit: Visit) -> Response:
         if created is not None:
             detail |= {"changed": "password chosen at an invitation"}
         await visit.log(action, connection=connection, detail=detail)
-        if visit.someone is not None:
+        if visit.signed_in is not None:
             await sessions.end_session(connection, visit.token)
             await visit.log(LoggedAction.SIGN_OUT, connection=connection)
     response = visit.redirect("sign_in", urlencode({"next": visit.url("invitation", token=_token(visit))}))
@@ -224,7 +224,7 @@ def _problem(visit: Visit, *, login: str, name: str) -> str:
 async def _page(
     visit: Visit, found: Invitation, *, status: int = 200, problem: str = "", name: str = ""
 ) -> Response:
-    invited = visit.someone is not None and visit.someone.login == found.login
+    invited = visit.signed_in is not None and visit.signed_in.login == found.login
     return visit.render(
         "invitation.html",
         status=status,

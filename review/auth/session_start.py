@@ -59,7 +59,7 @@ async def start_session(
             new_device=new_device,
             provider_session=provider_session,
         )
-        visit.someone, visit.token = person, token
+        visit.signed_in, visit.token = person, token
         await visit.log(LoggedAction.SIGN_IN, connection=connection, detail={"way": method})
     response: Response = RedirectResponse(local_path(next_page), status_code=303)
     if kept_form is not None:

@@ -21,7 +21,7 @@ WRONG: Final = mark("Login or password is wrong, or the person may not sign in."
 
 async def show_sign_in(visit: Visit) -> Response:
     """The sign-in page."""
-    if visit.someone is not None:
+    if visit.signed_in is not None:
         return visit.redirect("home")
     return _page(visit, next_page=local_path(visit.request.query_params.get("next")))
 

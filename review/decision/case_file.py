@@ -45,7 +45,7 @@ async def download_case(visit: Visit) -> Response:
     Raises:
         Refused: 404 or 410 as for the page; 409 while the person holds the decision in a queue.
     """
-    if (await page.load_decision(visit)).hidden:
+    if (await page.load_decision(visit)).blind:
         raise HELD
     values = await page.load_page(visit, LoggedAction.DOWNLOAD)
     case = orjson.dumps(_case(visit, values), default=list, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)

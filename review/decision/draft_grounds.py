@@ -9,7 +9,7 @@ from db.answers.held import HeldText, HeldTexts
 from db.audit.decision_context import StoredPassage
 from db.reviews.visible_decision import VisibleDecision
 from review.decision.grounds import ReplyGrounds, ShownPassage, grounds_of, passages_of, passages_of_held
-from review.decision.reading import ShownReading, quoted_grounds, shown_reading
+from review.decision.judge_reading import ShownReading, quoted_grounds, shown_reading
 from review.decision.view import DecisionRecord, stopped_draft
 from worker.model import HeldKind
 

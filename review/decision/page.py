@@ -60,10 +60,10 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
 
     The id of a person's answer, as the reply stream has it, leads to the decision that it answers.
     """
-    whole = ZONE_COOKIE not in visit.request.cookies or action is LoggedAction.REVEAL or visit.partial
-    whole = whole or "whole" in visit.request.query_params
+    inline = ZONE_COOKIE not in visit.request.cookies or action is LoggedAction.REVEAL or visit.partial
+    inline = inline or "whole" in visit.request.query_params
     try:
-        values = await load_page(visit, action, whole=whole)
+        values = await load_page(visit, action, inline_panels=inline)
     except Refused as refused:
         answer_id = visit.path_id("decision_id", refused)
         async with visit.store.single() as connection:
@@ -130,16 +130,16 @@ async def show_panels(visit: Visit) -> Response:
     return visit.render("decision/panels.html", slots=slots, **_shared(subject) | loaded)
 
 
-async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -> dict[str, Any]:
+async def load_page(visit: Visit, action: LoggedAction, *, inline_panels: bool = True) -> dict[str, Any]:
     """The values of the page's templates; writes a line of the access log.
 
-    With every panel, or not ``whole``: a browser with scripts loads these.
+    Without ``inline_panels`` a browser with scripts requests the panels.
     """
     async with visit.store.single() as connection:
         decision = await visible_decision_of_path(visit, connection)
         subject, values = await _load_frame(visit, connection, decision, revealed=action in REVEALING)
         wanted = wanted_panels(subject)
-        loaded = await load_named_panels(connection, subject, wanted) if whole else {}
+        loaded = await load_named_panels(connection, subject, wanted) if inline_panels else {}
         texts = values["answering"].held.texts
         drafts = {"drafts": len(texts)} if texts else {}
         visit.note_reading(f"decision {subject.row['id']}")  # panels that follow need no line of their own
@@ -148,8 +148,8 @@ async def load_page(visit: Visit, action: LoggedAction, *, whole: bool = True) -
         **EMPTY_PANELS,
         **values,
         **loaded,
-        "inlined": wanted if whole else (),
-        "waiting": () if whole else panel_requests(wanted),
+        "inlined": wanted if inline_panels else (),
+        "waiting": () if inline_panels else panel_requests(wanted),
     }
 
 
@@ -167,7 +167,7 @@ async def _load_frame(
                 connection, row["id"], person_id, visit.now, accounts=visit.accounts(Right.REVIEW)
             )
         )
-        exchange = reads.read(exchanges.load_exchange_lines(connection, decision.subject, visit.now))
+        exchange_read = reads.read(exchanges.load_exchange_lines(connection, decision.subject, visit.now))
         settings = reads.read(settings_snapshot.settings_of_decision(connection, row, snapshot))
         answering = reads.read(
             load_answering(
@@ -178,7 +178,7 @@ async def _load_frame(
                 passage_ids=[each.passage_id for each in snapshot.passages],
             )
         )
-    location, lines = exchange.result()
+    exchange, lines = exchange_read.result()
     record = decision_record(
         decision,
         lines,
@@ -192,14 +192,14 @@ async def _load_frame(
         reviews=reviews.result()[0],
         undoable=reviews.result()[1],
         claims=claims.result(),
-        exchange=location,
+        exchange=exchange,
     )
     draft = assessed_draft(decision, answering.result().held, answering.result().passages)
     return subject, _shared(subject) | {
         "record": record,
         "panel": review_panel(visit, decision, found),
         "view": view,
-        "answering": answer_panel(visit, row, answering.result(), blind=decision.hidden),
+        "answering": answer_panel(visit, row, answering.result(), blind=decision.blind),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, draft),
@@ -218,7 +218,7 @@ def _shared(subject: PanelSubject) -> dict[str, Any]:
     return {
         "row": subject.row,
         "snapshot": subject.decision.snapshot,
-        "owner": None if subject.decision.hidden else subject.decision.owner,
+        "owner": None if subject.decision.blind else subject.decision.owner,
         "cover": subject.cover,
         "came_from": came_from,
         "position": list_position(subject.visit),
@@ -256,10 +256,10 @@ async def visible_decision_of_path(visit: Visit, connection: Connection) -> Visi
     decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
     if decision is not None and visit.may(Right.VIEW, decision.row["user_id"]):
         return decision
-    erased_decision = await erased.trace_of(connection, decision_id) if decision is None else None
-    if erased_decision is None or not visit.may(Right.VIEW, erased_decision.user_id):
+    gone = await erased.erased_decision(connection, decision_id) if decision is None else None
+    if gone is None or not visit.may(Right.VIEW, gone.user_id):
         raise NOT_FOUND
-    raise Refused(410, "This decision is no longer stored", _erased_message(erased_decision))
+    raise Refused(410, "This decision is no longer stored", _erased_message(gone))
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

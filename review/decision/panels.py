@@ -56,7 +56,7 @@ class PanelSubject:
     @property
     def shown(self) -> bool:
         """Whether texts are shown that other people's work may have changed."""
-        return not self.cover and not self.decision.hidden
+        return not self.cover and not self.decision.blind
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ConversationLine:
 
 async def _collaboration(connection: Connection, subject: PanelSubject) -> PanelValues:
     """Who else reads the decision, who has it, and the comments."""
-    row, hidden = subject.row, subject.decision.hidden
+    row, hidden = subject.row, subject.decision.blind
     found = await load_collaboration(subject.visit, connection, row["id"], row["user_id"], hidden=hidden)
     return {"collaboration": found}
 
@@ -171,7 +171,7 @@ PANELS: Final[Mapping[str, DecisionPanel]] = {
     "leads": DecisionPanel(
         ("leads",),
         _leads,
-        lambda subject: not subject.decision.hidden and subject.visit.may(Right.LEAD, subject.row["user_id"]),
+        lambda subject: not subject.decision.blind and subject.visit.may(Right.LEAD, subject.row["user_id"]),
     ),
     "position": DecisionPanel(
         ("position",), _position, lambda subject: list_filters(subject.visit) is not None

@@ -68,7 +68,7 @@ async def _load_kept(visit: Visit, decision: VisibleDecision) -> KeptTexts:
         )
         sealed = (await decision_context.load_lines(connection, row, visit.now)).sealed
         texts = await held.load_held(connection, row["id"], visit.now)
-    may_read = visit.may(Right.REVIEW, row["user_id"]) and not decision.hidden
+    may_read = visit.may(Right.REVIEW, row["user_id"]) and not decision.blind
     stopped = _stopped(row, sealed.lines)
     first = texts.texts[0] if may_read and texts.texts and texts.texts[0].passages else None
     return KeptTexts(

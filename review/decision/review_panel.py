@@ -57,7 +57,7 @@ class ReviewPanel:
         seen: what the form sends back, so that a stale submit is noticed.
         reviews: oldest first; empty while hidden.
         own_review: the person's own standing review.
-        held: the queue item that the person's review answers.
+        claimed_item: the queue item that the person's review answers.
         left: other items of its queue that wait for the person.
         holders: other people who hold the decision in a queue.
         exchange: where the exchange is; while reviews are hidden, where the decision left the exchange.
@@ -77,7 +77,7 @@ class ReviewPanel:
     seen: str
     reviews: tuple[Review, ...]
     own_review: Review | None
-    held: HeldItem | None
+    claimed_item: HeldItem | None
     left: int
     holders: tuple[dict[str, Any], ...]
     exchange: Exchange
@@ -97,12 +97,12 @@ class ReviewPanel:
     note_chars: int = NOTE_CHARS
 
     @property
-    def hidden(self) -> bool:
+    def blind(self) -> bool:
         """Whether reviews are hidden until the person has answered: for items of any kind.
 
         If it were for some kinds only, it would reveal the golden items.
         """
-        return self.held is not None
+        return self.claimed_item is not None
 
     @property
     def closed(self) -> bool:
@@ -111,7 +111,7 @@ class ReviewPanel:
         A key too many must not replace a review.
         """
         reviewed = self.own_review is not None or self.answered is not None
-        return reviewed and not (self.held or self.again or self.problem or self.fields.ruling)
+        return reviewed and not (self.claimed_item or self.again or self.problem or self.fields.ruling)
 
     @property
     def corrections(self) -> tuple[DecisionKind, ...]:
@@ -176,7 +176,7 @@ def review_panel(visit: Visit, decision: VisibleDecision, found: ReviewReads) ->
         seen=str(decision.last_review or ""),
         reviews=tuple(each for each in found.reviews if each.source != "golden" or each.is_by(reviewer)),
         own_review=own[-1] if own else None,
-        held=found.claims.held,
+        claimed_item=found.claims.item,
         left=found.claims.left,
         holders=found.claims.holders,
         exchange=found.exchange,
@@ -188,7 +188,7 @@ def review_panel(visit: Visit, decision: VisibleDecision, found: ReviewReads) ->
         again="again" in visit.request.query_params,
         undone=query_id(visit, "undone"),
     )
-    return _without_reviews(panel) if panel.hidden else panel
+    return _without_reviews(panel) if panel.blind else panel
 
 
 def _without_reviews(panel: ReviewPanel) -> ReviewPanel:

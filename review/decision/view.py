@@ -133,7 +133,7 @@ def decision_record(
     may_read_sealed: bool,
 ) -> DecisionRecord:
     """The record of a decision; while its reviews are hidden, as ``without_reviews`` gives it."""
-    sealed = stored.sealed if decision.snapshot.quarantined or decision.hidden else NOTHING_SEALED
+    sealed = stored.sealed if decision.snapshot.quarantined or decision.blind else NOTHING_SEALED
     record = DecisionRecord(
         row=decision.row,
         snapshot=decision.snapshot,
@@ -144,7 +144,7 @@ def decision_record(
         may_read_sealed=may_read_sealed,
         owner=decision.owner,
     )
-    return without_reviews(record) if decision.hidden else record
+    return without_reviews(record) if decision.blind else record
 
 
 def without_reviews(record: DecisionRecord) -> DecisionRecord:

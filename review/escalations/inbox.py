@@ -97,7 +97,7 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     Raises:
         Refused: 403 or 404, the person may not answer the message.
     """
-    values = await page.load_page(visit, action, whole=False)
+    values = await page.load_page(visit, action, inline_panels=False)
     row = values["row"]
     visit.require(Right.REVIEW, row["user_id"])
     accounts = visit.accounts(Right.REVIEW)

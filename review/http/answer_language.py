@@ -12,7 +12,7 @@ def answer_in_language(visit: Visit, *, english: bool = False) -> None:
     if english:
         answer_in(NO_READER)
         return
-    headers, cookies, person = visit.request.headers, visit.request.cookies, visit.someone
+    headers, cookies, person = visit.request.headers, visit.request.cookies, visit.signed_in
     accepted = headers.get("Accept-Language", "")
     language = choose_language(person.language if person else None, cookies.get(LANGUAGE_COOKIE), accepted)
     zone = choose_zone(person.time_zone if person else None, cookies.get(ZONE_COOKIE))

@@ -38,7 +38,7 @@ def error_page(site: Site) -> Callable[[Request, Exception], Any]:
         refused = Refused(status, *ANSWERS.get(status, OTHER))
         if request.url.path.startswith("/api/"):
             return refusal_json(refused)
-        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        visit = Visit(site=site, request=request, signed_in=None, token="", now=site.now())
         answer_in_language(visit)
         return visit.render("refused.html", status=status, refused=refused)
 

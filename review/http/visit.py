@@ -120,7 +120,7 @@ class Visit:
     """One request of one person.
 
     Attributes:
-        someone: the signed-in person; None only where a page's right is None.
+        signed_in: the signed-in person; None only where a page's right is None.
         now: when the visit began, UTC.
         form: the form's fields, CSRF already checked; empty on GET.
         token: what the CSRF token is made from: the session's or the form cookie's value.
@@ -129,7 +129,7 @@ class Visit:
 
     site: Site
     request: Request
-    someone: Person | None
+    signed_in: Person | None
     token: str
     now: datetime
     form: FormData = field(default_factory=FormData)
@@ -138,9 +138,9 @@ class Visit:
     @property
     def person(self) -> Person:
         """The signed-in person, on every page that has a right."""
-        if self.someone is None:
+        if self.signed_in is None:
             raise Refused(401, _("Sign in first"), _("This page is for people who are signed in."))
-        return self.someone
+        return self.signed_in
 
     @property
     def store(self) -> Store:
@@ -179,7 +179,7 @@ class Visit:
     @property
     def must_have_factor(self) -> bool:
         """Whether the person must set up a second factor before anything else."""
-        settings, person = self.site.settings, self.someone
+        settings, person = self.site.settings, self.signed_in
         if person is None or person.second_factor or not person.has_password:
             return False
         demand = settings.second_factor if settings.passwords_enabled else SecondFactorDemand.CHOICE
@@ -192,11 +192,11 @@ class Visit:
 
     def may(self, right: Right, user_id: str | None = None) -> bool:
         """Whether the person has a right, on one account or anywhere."""
-        if self.someone is None:
+        if self.signed_in is None:
             return False
         if user_id is None:
-            return may_somewhere(self.someone, right)
-        return may(self.someone, right, user_id)
+            return may_somewhere(self.signed_in, right)
+        return may(self.signed_in, right, user_id)
 
     def require(self, right: Right, user_id: str) -> None:
         """Refuse (403) unless the person has the right on this account; 404 if they may not see it."""
@@ -256,7 +256,7 @@ class Visit:
         person: Person | None = None,
     ) -> LogEntry:
         """A line of the access log, by the signed-in person or the named person."""
-        person = person or self.someone
+        person = person or self.signed_in
         return LogEntry(
             action=action,
             person_id=person.person_id if person else None,

@@ -25,9 +25,9 @@ async def choose(visit: Visit) -> Response:
     language, zone = _field(visit, "language", LANGUAGES), _field(visit, "time_zone", zone_names())
     given = {"language": language, "time_zone": zone}
     chosen = {name: value or None for name, value in given.items() if value is not None}
-    if visit.someone is not None and chosen:
+    if visit.signed_in is not None and chosen:
         async with visit.store.writing() as connection:
-            await changes.set_columns(connection, visit.someone.person_id, **chosen)
+            await changes.set_columns(connection, visit.signed_in.person_id, **chosen)
     response = RedirectResponse(local_path(visit.field("next")), status_code=303)
     if language is not None:
         response.set_cookie(

@@ -31,7 +31,7 @@ ACCOUNTS: Final = (
         Right.EDIT_RULES,
     ),
     post(ACCOUNT + "/rules/check", "rules_check", rules_page.check_rules, Right.EDIT_RULES),
-    post(ACCOUNT + "/rules/test", "rules_test", rules_page.test_text, Right.VIEW),
+    post(ACCOUNT + "/rules/test", "rules_test", rules_page.show_text_matches, Right.VIEW),
     get(ACCOUNT + "/rules/download", "rules_download", rule_files_page.download_rules, Right.VIEW),
     get(ACCOUNT + "/rules/file", "rules_file", rule_files_page.show_upload_form, Right.EDIT_RULES),
     post(

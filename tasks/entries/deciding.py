@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from db.commits.known import StoredEvent
+from db.commits.stored_event import StoredEvent
 from tasks.entries.rulebooks import Rulebook
 from tasks.entries.storage import Storage
 from tasks.fairness.overload import Overload
@@ -62,16 +62,16 @@ class Decider:
         case = book.settings.case(
             edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
         )
-        await self.storage.opened()
-        turn = await self.overload.turn(case)
+        await self.storage.wait_until_open()
+        begun = await self.overload.begin(case)
         async with (
             self.models.in_use() as connected,
-            self.limits.ports(case.event, case.account, connected) as ports,
+            self.limits.limited_ports(case.event, case.account, connected) as ports,
         ):
-            recorder = self._recorder(turn.case, ports)
-            made = await decide(turn.case, recorder.ports if recorder else ports)
+            recorder = self._recorder(begun.case, ports)
+            made = await decide(begun.case, recorder.ports if recorder else ports)
         decision = self._with_recording(self.spending.priced(made), recorder)
-        self.overload.ended(turn, decision)
+        self.overload.ended(begun, decision)
         trace = decision.trace if self.traces is None else self.traces.context(decision)
         return replace(decision, candidate_id=book.candidate_id, trace=trace)
 

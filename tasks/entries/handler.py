@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from db import dead_letters
-from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded, look_up_event
 from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
@@ -66,16 +66,16 @@ class EntryHandler:
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
         outlasting = self.storage.outlasting_outages
-        stored = await outlasting(lambda: seen_event(self.pool, event, self.now()))
+        stored = await outlasting(lambda: look_up_event(self.pool, event, self.now()))
         if stored.outcome is not None:
-            self.hooks.seen(event, stored.outcome)
+            self.hooks.repeated(event, stored.outcome)
             return
         live = await outlasting(lambda: self.rulebooks.get(event.user_id))
         book = live.for_event(event, stored.conversation)
         decision = await outlasting(lambda: self.decider.decide(event, stored, book))
         decision, recorded = await self._record(decision)
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
-            self.hooks.seen(event, recorded)
+            self.hooks.repeated(event, recorded)
             return
         self.hooks.decided(decision, recorded, starts)
         await self.spending.decided(book.account, decision)
@@ -107,4 +107,4 @@ class EntryHandler:
         if ended is Recorded.BURIED:
             self.hooks.buried(letter)
         elif letter.event is not None:
-            self.hooks.seen(letter.event, ended)
+            self.hooks.repeated(letter.event, ended)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from db.commits.known import Recorded
+from db.commits.stored_event import Recorded
 from db.dead_letters import DeadLetter
-from tasks.entries import lines
+from tasks.entries import outcome_log
 from tasks.metrics import names
 from tasks.tracing.start import Traces
 from worker.model import Decision, Event
@@ -43,7 +43,7 @@ class OutcomeHooks:
             self.metrics.decided(decision)
         if recorded is Recorded.NEW and self.traces is not None:
             self.traces.decided(decision)
-        lines.log_decision(decision, recorded, starts)
+        outcome_log.log_decision(decision, recorded, starts)
         if recorded is Recorded.DUPLICATE:
             return
         if decision.reply is not None or decision.people_until is not None:
@@ -51,7 +51,7 @@ class OutcomeHooks:
         if decision.escalation is not None or decision.people_until is not None:
             self.escalated()
 
-    def seen(self, event: Event, outcome: Recorded) -> None:
+    def repeated(self, event: Event, outcome: Recorded) -> None:
         """Another run or entry stored the outcome of an event."""
         if self.metrics is not None:
             self.metrics.count(names.REPEATED, outcome)
@@ -64,4 +64,4 @@ class OutcomeHooks:
         """A dead letter was stored."""
         if self.metrics is not None:
             self.metrics.count(names.DEAD_LETTERS, letter.why.code)
-        lines.log_dead_letter(letter)
+        outcome_log.log_dead_letter(letter)

@@ -54,7 +54,7 @@ class Storage:
         """False while decisions may not be storable."""
         return self._open.is_set()
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Return once decisions can be stored."""
         await self._open.wait()
 
@@ -69,7 +69,7 @@ class Storage:
         """Close, and return when open again: True after an outage, False if the first probe passed."""
         before = self._outages
         self.doubt(why)
-        await self.opened()
+        await self.wait_until_open()
         return self._outages > before
 
     async def run_to_outcome(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:

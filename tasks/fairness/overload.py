@@ -59,7 +59,7 @@ class _Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class BegunCase:
     """An event whose turn has come, and when, on the monotonic clock."""
 
     case: EventCase
@@ -78,7 +78,7 @@ class Overload:
         self._look = look
         self._accounts: Recent[str, _Watched] = Recent(MOST_ACCOUNTS)
 
-    async def turn(self, case: EventCase) -> Turn:
+    async def begin(self, case: EventCase) -> BegunCase:
         """The case, with its ending when the event is left out."""
         began_s, watched = self._clock.monotonic(), self._watched(case.account.user_id)
         if case.account.shedding is not Shedding.OLDEST_FIRST and len(watched.decisions_s) >= LEAST_SAMPLES:
@@ -88,13 +88,13 @@ class Overload:
         if shed is not None and watched.backlog is not None:
             left = watched.backlog.waiting - watched.backlog.workers
             watched.backlog = replace(watched.backlog, waiting=max(0.0, left))
-        return Turn(case=replace(case, shed=shed), began_s=began_s)
+        return BegunCase(case=replace(case, shed=shed), began_s=began_s)
 
-    def ended(self, turn: Turn, decision: Decision) -> None:
+    def ended(self, begun: BegunCase, decision: Decision) -> None:
         """Note how long a decision took."""
         if decision.reason_code in LEFT_OUT or any(each.outcome in OUTAGES for each in decision.attempts):
             return
-        watched, took_s = self._watched(turn.case.account.user_id), self._clock.monotonic() - turn.began_s
+        watched, took_s = self._watched(begun.case.account.user_id), self._clock.monotonic() - begun.began_s
         watched.decisions_s.append(took_s)
         if decision.reply is not None:
             watched.answers_s.append(took_s)

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
-from db.commits.known import decided_events
+from db.commits.stored_event import decided_events
 from db.pool import Pool
 from tasks.lanes.stream import Lanes
 from tasks.shards.lanes import ShardedLanes

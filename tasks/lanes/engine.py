@@ -69,9 +69,9 @@ class Engine:
         self._wake = asyncio.Event()
         self._upkeep = LaneUpkeep(lanes, limits, freed=self._wake.set)
         self._watch = EntryWatch(lanes, IDLE_BLOCK_MS)
-        self._behind = False
-        self._reply_lost = True
-        self._next_audit_s = 0.0
+        self._more_unread = False
+        self._compare_lanes_due = True
+        self._next_compare_s = 0.0
 
     @property
     def in_flight(self) -> int:
@@ -111,13 +111,13 @@ class Engine:
         while not self._draining.is_set():
             may_admit = self._may_admit()
             reserved = self._places.reserve(READ_BATCH) if may_admit else 0
-            if not reserved and not (may_admit and self._behind):
+            if not reserved and not (may_admit and self._more_unread):
                 await self._wait_for_room()
                 continue
             try:
                 await self._read_once(reserved)
             except (RedisError, OSError) as error:
-                self._reply_lost = True
+                self._compare_lanes_due = True
                 log.warning("read_postponed", error=type(error).__name__)
                 await self._recover(error)
 
@@ -125,8 +125,8 @@ class Engine:
         """Run what one READ grants; ``reserved`` places are taken for it, and those left over given back."""
         used = 0
         try:
-            if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
-                await self._audit()
+            if self._compare_lanes_due or asyncio.get_running_loop().time() >= self._next_compare_s:
+                await self._compare_lanes()
             plan, free = self._plan(reserved), self._places.limit - self._places.taken + reserved
             result = await self._lanes.read(reserved, plan)
             used = len(result.grants)
@@ -134,10 +134,10 @@ class Engine:
             self._places.give_back(reserved - used)
         if self._admission is not None:
             self._admission.granted(result.accounts)
-        self._behind = 0 < plan.batch <= result.entries_read
+        self._more_unread = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
-        for event in result.agents:
+        for event in result.agent_messages:
             self._agent_wrote(event)
         excludes = plan.excludes_some(reserved)
         if not result.grants:
@@ -150,7 +150,7 @@ class Engine:
 
         ``excludes``: a lane may wait although a place is free.
         """
-        if (excludes or not free) and not self._behind:
+        if (excludes or not free) and not self._more_unread:
             await asyncio.sleep(BUSY_PAUSE_S)
         if free and result.has_read_all:
             await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
@@ -166,27 +166,27 @@ class Engine:
         while self._places.limit - self._places.taken <= free:
             await self._places.wait(IDLE_BLOCK_MS / 1000)
 
-    async def _audit(self) -> None:
+    async def _compare_lanes(self) -> None:
         """Release lanes that Redis counts as ours but we do not run; only between two READs.
 
         Runs at once after a lost reply, and once per heartbeat TTL in case a READ was delivered late.
         """
-        self._reply_lost = False
+        self._compare_lanes_due = False
         try:
             await self._lanes.prepare()
             await self._upkeep.beat()
             await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
         except (RedisError, OSError):
-            self._reply_lost = True
+            self._compare_lanes_due = True
             raise
-        self._next_audit_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
+        self._next_compare_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
 
     async def _wait_for_room(self) -> None:
         """Return when a lane ended, or when it is time to read ahead although none did."""
         if await self._places.wait(self._limits.redis_pause_s):
             await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
         else:
-            self._behind = self._plan(0).batch > 0
+            self._more_unread = self._plan(0).batch > 0
 
     async def _recover(self, error: Exception) -> None:
         if isinstance(error, ResponseError) and "NOGROUP" in str(error):
@@ -221,7 +221,7 @@ class Engine:
             if self._running.get(first.lane, first).ownership == first.ownership:
                 self._running.pop(first.lane, None)
             if grant is not None:
-                self._reply_lost = True
+                self._compare_lanes_due = True
 
     async def _put_back(self, grant: EntryGrant) -> EntryGrant | None:
         """Release the lane of an event that must wait and has no room here; the grant when Redis is away."""

@@ -50,13 +50,13 @@ class EntryGrant:
 class ReadResult:
     """The result of one READ: grants, how many new entries were read, and the last id when none is left.
 
-    ``agents``: people's messages that must wait for their turn.
+    ``agent_messages``: people's messages that must wait for their turn; ``accounts``: of the granted lanes.
     """
 
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
-    agents: tuple[Event, ...] = ()
+    agent_messages: tuple[Event, ...] = ()
     accounts: tuple[str, ...] = ()
 
     @property
@@ -144,7 +144,7 @@ class Lanes:
             grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
-            agents=self._events(agents),
+            agent_messages=self._events(agents),
             accounts=tuple(account.decode() for account in accounts),
         )
 

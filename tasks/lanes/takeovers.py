@@ -9,7 +9,7 @@ from functools import partial
 
 import structlog
 
-from db.commits.known import decided_events
+from db.commits.stored_event import decided_events
 from db.history.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.entries.rulebooks import Rulebooks

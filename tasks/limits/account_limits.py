@@ -106,7 +106,7 @@ class AccountLimits:
         self._accounts: Recent[tuple[str, int | None, int | None], CallRates] = Recent(MOST_ACCOUNTS)
 
     @asynccontextmanager
-    async def ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
+    async def limited_ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
         """The ports for one event: its calls wait for limits, at most until it is too late for a reply."""
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         with until(self._clock.monotonic() + max(0.0, left_s)):

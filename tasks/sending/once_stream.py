@@ -56,6 +56,14 @@ end
 if ARGV[3] == '1' then redis.call('DEL', KEYS[2]) end
 return #KEYS - 2
 """
+SENT: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns 1 or 0 for each mark, nothing when the lease ended:
+-- while it lives, no request of an earlier relay can still set a mark.
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
+local found = {}
+for i = 2, #KEYS do found[#found + 1] = redis.call('EXISTS', KEYS[i]) end
+return found
+"""
 
 
 def marks_of(stream: str) -> str:
@@ -98,16 +106,6 @@ class OutgoingEntry:
         signed = "\n".join((stream, *(self.attributes.get(name, "") for name in names), digest, self.key))
         mac = hmac.digest(signing_key, signed.encode(), hashlib.sha256)
         return "v1," + base64.b64encode(mac).decode()
-
-
-SENT: Final = """#!lua flags=allow-oom
--- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns 1 or 0 for each mark, nothing when the lease ended:
--- while it lives, no request of an earlier relay can still set a mark.
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
-local found = {}
-for i = 2, #KEYS do found[#found + 1] = redis.call('EXISTS', KEYS[i]) end
-return found
-"""
 
 
 class OnceStream:

@@ -16,8 +16,8 @@ from psycopg.rows import dict_row
 from db import dead_letters
 from db.audit.decision_list import read_connection
 from db.commits.commit_sql import KEY, commit_statement
-from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded, look_up_event
 from db.commits.values import commit_values
 from db.dead_letters import DeadLetter
 from db.health import conservation
@@ -87,7 +87,7 @@ async def test_a_buried_event_is_not_decided_afterwards(source: Pool, owner: Row
     found = [
         await dead_letters.bury(source, letter(event)),
         await record_decision(source, decision(event)),
-        (await seen_event(source, event, event.received_at)).outcome,
+        (await look_up_event(source, event, event.received_at)).outcome,
         await dead_letters.bury(source, letter(event)),
     ]
 
@@ -180,10 +180,10 @@ async def test_a_buried_event_that_is_sent_again_is_decided(source: Pool, owner:
     again = replace(first, entry_id=f"{next(NUMBERS)}-0")
     found = [
         await dead_letters.bury(source, letter(first)),
-        (await seen_event(source, again, again.received_at)).outcome,
+        (await look_up_event(source, again, again.received_at)).outcome,
         await record_decision(source, decision(again)),
         await record_decision(source, decision(first)),
-        (await seen_event(source, first, first.received_at)).outcome,
+        (await look_up_event(source, first, first.received_at)).outcome,
         await dead_letters.bury(source, letter(first)),
     ]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from db.commits.known import Recorded
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded
 from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 from sandbox.server import SandboxHandle
 from tests.support.auditing import decided

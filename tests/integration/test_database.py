@@ -23,8 +23,8 @@ from db.account_settings import accounts
 from db.audit.decision_list import read_connection
 from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
-from db.commits.known import Recorded
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded
 from db.figures import tables  # noqa: F401
 from db.health import conservation
 from db.history.conversations import PostgresConversations

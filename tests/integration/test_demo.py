@@ -94,7 +94,7 @@ def _read_until(terminal: int, words: str) -> str:
 README: Final = Path(__file__).parents[2] / "README.md"
 BLOCK: Final = re.compile(r"^```(sh|python|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNNERS: Final = {"sh": "", "python": "python - <<'END'\n", "js": "node --input-type=module - <<'END'\n"}
-LAST_EXPORT: Final = "export HUSHGATE_MODERATION="
+LAST_EXPORT: Final = "export HUSHGATE_SECRETS_KEY="
 CURL: Final = """#!{python}
 import sys, urllib.request
 words = dict(zip(sys.argv[2:], sys.argv[3:]))

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
-from db.commits.known import Recorded
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded
 from db.escalations.closing import (
     Closing,
     ClosingCause,

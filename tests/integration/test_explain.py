@@ -16,7 +16,7 @@ from redis import Redis
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, outbox
-from db.commits.known import seen_event
+from db.commits.stored_event import look_up_event
 from db.connection import Connection
 from db.dead_letters import DeadLetter
 from db.people.records import Role
@@ -288,7 +288,7 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     decided = ignored(event_id="twice")
     record(database_url, decided)
     again = event(event_id="twice", entry_id="99-0")
-    in_pool(database_url, lambda source: seen_event(source, again, again.received_at))
+    in_pool(database_url, lambda source: look_up_event(source, again, again.received_at))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
 

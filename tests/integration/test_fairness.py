@@ -15,6 +15,7 @@ from tasks.fairness.shares import ReadPlan, account_key
 from tasks.lanes import stream
 from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
 from tasks.shards.backlog import backlog
+from tests.support.samples import body_of
 
 STREAM: Final = "test:events"
 KEYS: Final = f"{{{STREAM}}}:"
@@ -212,10 +213,10 @@ async def test_a_person_s_message_is_named_while_its_lane_waits_for_a_place(
 ) -> None:
     """With no place free, a takeover need not wait for one."""
     lanes = await worker("a")
-    body = {"user_id": "x", "conversation_id": "c", "type": "agent_message"}
+    body = body_of("e", user_id="x", conversation_id="c", type="agent_message")
     entry = cast("bytes", await redis.xadd(STREAM, {"data": orjson.dumps(body)})).decode()
 
-    assert [each.entry_id for each in (await lanes.read(0, AHEAD)).agents] == [entry]
+    assert [each.entry_id for each in (await lanes.read(0, AHEAD)).agent_messages] == [entry]
 
 
 async def test_a_person_s_message_is_named_while_its_account_has_no_place(
@@ -223,12 +224,12 @@ async def test_a_person_s_message_is_named_while_its_account_has_no_place(
 ) -> None:
     """Alone in its lane, and granted at once but for the limit of its account."""
     lanes = await worker("a")
-    body = {"user_id": "x", "conversation_id": "c", "type": "agent_message"}
+    body = body_of("e", user_id="x", conversation_id="c", type="agent_message")
     entry = cast("bytes", await redis.xadd(STREAM, {"data": orjson.dumps(body)})).decode()
     result = await lanes.read(5, ReadPlan(limited=((account_key("x"), 0),)))
 
     assert result.grants == ()
-    assert [each.entry_id for each in result.agents] == [entry]
+    assert [each.entry_id for each in result.agent_messages] == [entry]
 
 
 async def broken_invariants(redis: Redis) -> list[str]:

@@ -15,10 +15,10 @@ import pytest
 
 from db import dead_letters
 from db.commits.commit_sql import KEY, commit_statement
-from db.commits.known import Recorded
 from db.commits.record import record_decision
 from db.commits.rows import PARAMETER, TYPES
-from db.costs.ledger import LEDGER
+from db.commits.stored_event import Recorded
+from db.costs.ledger import STORE_LEDGER
 from db.dead_letters import DeadLetter
 from db.history.conversation_owners import Takeover, take_conversation
 from db.history.conversations import PostgresConversations
@@ -236,7 +236,7 @@ async def test_histories_asked_for_at_once_are_those_of_their_conversations(sour
 
 def test_each_parameter_of_the_commit_is_a_column() -> None:
     """A parameter without a type would not reach the rows."""
-    statement = commit_statement(decision("typed", 0), KEY) + LEDGER
+    statement = commit_statement(decision("typed", 0), KEY) + STORE_LEDGER
     parameters = set(PARAMETER.findall(statement))
 
     assert parameters == set(TYPES)

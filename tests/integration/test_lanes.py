@@ -864,7 +864,7 @@ async def test_a_waiting_entry_that_becomes_a_dead_letter_is_no_event(
     read = await lanes.read(10)
     (grant,) = read.grants
 
-    assert read.agents == ()
+    assert read.agent_messages == ()
     assert await newer(lanes, grant.entry_id, grant.lane) == ()
 
 
@@ -878,7 +878,7 @@ async def test_a_waiting_entry_of_another_shard_is_no_event(redis: Redis) -> Non
     read = await lanes.read(10)
     (grant,) = read.grants
 
-    assert read.agents == ()
+    assert read.agent_messages == ()
     assert isinstance(grant.event, PayloadRejected)
     assert grant.event.code == "wrong_shard"
 
@@ -931,6 +931,6 @@ async def test_read_names_messages_of_people_that_wait(
     await publish(redis, event("c", 1), event("c", 3, type="message_edited"))
     (agent_id,) = await publish(redis, said)
     await publish(redis, event("alone", 1, **body))
-    agents = (await lanes.read(10)).agents
+    agents = (await lanes.read(10)).agent_messages
 
     assert [(each.entry_id, each.type) for each in agents] == [(agent_id, EventType.AGENT_MESSAGE)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shlex
 import stat
 import urllib.request
@@ -23,6 +24,7 @@ from sandbox.server import DIRECT
 from tests.support.running import eventually
 from worker.errors import ConfigurationError
 from worker.settings import Settings
+from worker.settings.retention import KEY_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,9 @@ def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
     """Another shell must set it too: its name is printed."""
     known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
     with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
-        assert made.exports == {
+        printed = made.exports
+        assert len(base64.b64decode(shlex.split(printed.pop("HUSHGATE_SECRETS_KEY"))[0])) == KEY_BYTES
+        assert printed == {
             "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),
             "REDIS_URL": shlex.quote(outside["REDIS_URL"]),
             "HUSHGATE_REVIEW_URL": "https://review.example",

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded, look_up_event
 from db.history.conversation_owners import (
     ConversationIds,
     OwnerCause,
@@ -57,7 +57,7 @@ def ids(of: Event) -> ConversationIds:
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
     """What ``tasks.entries.handler`` does with an event; the reason code of its decision."""
     await at("before_turn")
-    stored = await seen_event(source, asked, CLOCK.now())
+    stored = await look_up_event(source, asked, CLOCK.now())
     await at("at_turn")
     decision = replied(asked, stored.conversation.changes)
     if owned := conversation_endings.owned_ending(asked, stored.conversation):
@@ -133,7 +133,7 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
 async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source: Pool) -> None:
     """People answered meanwhile: the reply rests on a conversation that has moved on."""
     asked = new_event()
-    stored = await seen_event(source, asked, CLOCK.now())
+    stored = await look_up_event(source, asked, CLOCK.now())
     await take_conversation(source, takeover(asked), CLOCK.now())
     released = [
         await release_conversation(source, ids(asked), released_by="ann", now=CLOCK.now()) for _ in range(2)
@@ -152,7 +152,7 @@ async def test_an_agents_message_takes_a_conversation_once(source: Pool, shard: 
     await take_conversation(source, early, CLOCK.now())
     await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
     await take_conversation(source, early, CLOCK.now())
-    stored = await seen_event(source, asked, CLOCK.now())
+    stored = await look_up_event(source, asked, CLOCK.now())
 
     assert (stored.conversation.owner, stored.conversation.changes) == ("ai", 2)
 

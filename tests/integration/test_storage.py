@@ -16,8 +16,8 @@ import pytest
 from redis.asyncio import Redis
 
 from db import outbox
-from db.commits.known import Recorded, seen_event
 from db.commits.record import record_decision
+from db.commits.stored_event import Recorded, look_up_event
 from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
@@ -118,7 +118,7 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     await record_decision(source, first)
     outcomes = [
         await record_decision(source, repeated),
-        (await seen_event(source, event, event.received_at)).outcome,
+        (await look_up_event(source, event, event.received_at)).outcome,
     ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]

@@ -53,7 +53,7 @@ def code(ending: Any) -> Reason | None:
 )
 def test_only_what_an_author_wrote_is_tested_by_guards(kind: EventType, expected: Reason | None) -> None:
     """A deletion holds no text, and the team's own words are not judged."""
-    assert code(conversation_endings.typed_ending(event(type=kind))) == expected
+    assert code(conversation_endings.ending_of_type(event(type=kind))) == expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from cli.decisions.view import decision_details
 from db.access_log import LoggedAction
-from db.commits.known import Recorded
+from db.commits.stored_event import Recorded
 from db.reviews.corrections import FITTING, Outcome, implied_correction, outcome_of, required_correction
 from db.reviews.rulings import ReviewRejected, ReviewSource, Ruling, RulingReason
 from features.feature import hook_values
@@ -24,7 +24,7 @@ from review.http.static_files import STATIC
 from review.words import access_log as wording
 from review.words.decisions import DRAFT_PROBLEMS
 from review.words.traces import review_source
-from tasks.entries.lines import log_decision
+from tasks.entries.outcome_log import log_decision
 from tests.unit.test_metrics import decision
 from tests.unit.test_snapshot import stored
 from worker.assessment.policies.shortfalls import Shortfall

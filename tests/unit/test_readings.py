@@ -8,8 +8,8 @@ from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import explain
 from review.decision.grounds import ShownPassage
 from review.decision.highlights import quoted_html
+from review.decision.judge_reading import FACTS, VERDICTS, quoted_grounds, shown_reading
 from review.decision.notices import notices
-from review.decision.reading import FACTS, VERDICTS, quoted_grounds, shown_reading
 from review.words.decisions import DRAFT_PROBLEMS
 from worker.assessment import ReadingOutcome
 from worker.assessment.reading.facts import Fact

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from redis.exceptions import ConnectionError as RedisUnreachable
 
-from tasks.fairness.overload import LEAST_SAMPLES, LOOK_S, AccountBacklog, Overload, Turn
+from tasks.fairness.overload import LEAST_SAMPLES, LOOK_S, AccountBacklog, BegunCase, Overload
 from tests.support.fakes import FakeClock
 from tests.support.samples import NOW, account, event
 from worker.assessment import parse_policy
@@ -83,11 +83,11 @@ def test_an_answer_that_would_come_too_late_is_not_begun(
 # --- what a worker measures
 
 
-async def turn_of(overload: Overload, shedding: Shedding = Shedding.NEWEST_FIRST) -> Turn:
+async def begun_case(overload: Overload, shedding: Shedding = Shedding.NEWEST_FIRST) -> BegunCase:
     """A turn of a chat message that has just arrived."""
     owner = account(shedding=shedding, reply_max_age_s=MAX_AGE_S, burst_window_s=0.0)
     rules = compile_rules((), (), version=owner.version)
-    return await overload.turn(EventCase(event=event(), account=owner, rules=rules, policy=parse_policy({})))
+    return await overload.begin(EventCase(event=event(), account=owner, rules=rules, policy=parse_policy({})))
 
 
 def decision(**changes: Any) -> Decision:
@@ -120,7 +120,7 @@ class Looks:
 async def measured(overload: Overload, clock: FakeClock, took_s: float, **changes: Any) -> None:
     """Enough decisions that took so long."""
     for _ in range(LEAST_SAMPLES):
-        turn = await turn_of(overload)
+        turn = await begun_case(overload)
         clock.slept.append(took_s)
         overload.ended(turn, decision(**changes))
 
@@ -137,7 +137,7 @@ async def test_messages_are_left_out_until_the_rest_can_be_decided_in_time() -> 
         await measured(overload, clock, 0.5)
         looks.count = 0
         clock.slept.append(LOOK_S)
-        shed = [(await turn_of(overload)).case.shed is not None for _ in range(10)]
+        shed = [(await begun_case(overload)).case.shed is not None for _ in range(10)]
 
         assert shed == [True] * expected + [False] * (10 - expected)
         assert looks.count == 1
@@ -147,7 +147,7 @@ async def test_nothing_is_left_out_before_decisions_were_measured() -> None:
     """A worker that has just started asks nothing of Redis."""
     looks = Looks(backlog(1e6))
 
-    assert (await turn_of(Overload(FakeClock(), looks))).case.shed is None
+    assert (await begun_case(Overload(FakeClock(), looks))).case.shed is None
     assert looks.count == 0
 
 
@@ -159,7 +159,7 @@ async def test_decisions_that_waited_for_an_outage_do_not_count() -> None:
     failed = Attempt(number=1, stage=Stage.MODERATION, outcome=AttemptOutcome.SERVER_ERROR, duration_ms=1.0)
     await measured(overload, clock, 600.0, attempts=(failed,))
 
-    assert (await turn_of(overload)).case.shed is None
+    assert (await begun_case(overload)).case.shed is None
 
 
 async def test_nothing_is_left_out_while_redis_does_not_answer() -> None:
@@ -167,9 +167,9 @@ async def test_nothing_is_left_out_while_redis_does_not_answer() -> None:
     clock = FakeClock()
     overload = Overload(clock, Looks(backlog(200), RedisUnreachable("away")))
     await measured(overload, clock, 1.0)
-    known = (await turn_of(overload)).case.shed
+    known = (await begun_case(overload)).case.shed
     clock.slept.append(LOOK_S)
-    unknown = (await turn_of(overload)).case.shed
+    unknown = (await begun_case(overload)).case.shed
 
     assert known is not None
     assert unknown is None
@@ -182,6 +182,6 @@ async def test_an_account_that_leaves_nothing_out_costs_no_look() -> None:
     await measured(overload, clock, 1.0)
     looks.count = 0
     clock.slept.append(LOOK_S)
-    found = await turn_of(overload, Shedding.OLDEST_FIRST)
+    found = await begun_case(overload, Shedding.OLDEST_FIRST)
 
     assert (found.case.shed, looks.count) == (None, 0)

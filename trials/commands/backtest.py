@@ -14,7 +14,7 @@ from cli.options import database_url
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LoggedAction
 from db.pool import Pool
-from trials.commands.chosen import SavedViewName, filters_of_view, ids_of_filters
+from trials.commands.chosen_decisions import SavedViewName, filters_of_view, ids_of_filters
 from trials.commands.shared import (
     CandidateId,
     Changes,

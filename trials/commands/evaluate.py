@@ -27,7 +27,7 @@ from trials.commands.shared import (
     tried_settings,
 )
 from trials.jobs.evaluation import EvaluatedArm, EvaluationArm, estimated_usd, evaluate_arm
-from trials.jobs.live import Budget
+from trials.jobs.model_calls import Budget
 from trials.pure.evaluation.figures import EvaluationBound, bounds_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected, GoldenSet
 from trials.pure.trial import TrialKind, TrialState

@@ -21,7 +21,7 @@ from cli.with_filters import WithFilters
 from db.access_log import LogEntry, LoggedAction
 from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
-from trials.commands.chosen import SavedViewName, chosen_ids
+from trials.commands.chosen_decisions import SavedViewName, chosen_ids
 from trials.commands.shared import (
     CandidateId,
     Changes,
@@ -30,7 +30,7 @@ from trials.commands.shared import (
     log_shell,
     tried_settings,
 )
-from trials.jobs.live import Budget, cost_of, live_ports
+from trials.jobs.model_calls import Budget, cost_of, live_ports
 from trials.pure.replay.groups import ReplayState
 from trials.store.recordings import StoredDecision, load_decisions
 from trials.store.replayed_answers import ReplayDelivery, SendResult, is_released

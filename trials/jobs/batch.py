@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from db.pool import create_pool
-from trials.jobs.live import cost_of, live_ports
+from trials.jobs.model_calls import cost_of, live_ports
 from trials.pure.replay.groups import FOUND, ReplayState
 from trials.store.candidates import changed_account
 from trials.store.differences import TrialDifference
@@ -63,41 +63,41 @@ class BatchFound:
     unusable: str = ""
 
 
-def decide_batch(work: TrialBatch) -> BatchFound:
+def decide_batch(batch: TrialBatch) -> BatchFound:
     """Make the decisions again, in a process of its own.
 
     Raises:
         StorageUnavailable: Postgres does not answer.
     """
-    return asyncio.run(_decide(work))
+    return asyncio.run(_decide(batch))
 
 
-async def _decide(work: TrialBatch) -> BatchFound:
+async def _decide(batch: TrialBatch) -> BatchFound:
     counts: Counter[str] = Counter()
     differences: list[TrialDifference] = []
     failed: list[tuple[UUID, str]] = []
     usd = 0.0
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(
-            create_pool(work.url, size=2, application="hushgate-trial", role=work.role)
+            create_pool(batch.url, size=2, application="hushgate-trial", role=batch.role)
         )
         live: Ports | None = None
-        if work.usd > 0 and work.settings is not None:
-            live = await stack.enter_async_context(live_ports(work.settings, source))
-        replayer = Replayer(source=source, changes=work.changes)
-        if work.base_version is not None:
-            account = await changed_account(source, work.user_id, work.base_version, work.changes)
-            replayer = Replayer(source=source, candidates={work.user_id: account})
-        for stored in await load_decisions(source, work.ids, light=True):
-            replayer.live = live if usd < work.usd else None
+        if batch.usd > 0 and batch.settings is not None:
+            live = await stack.enter_async_context(live_ports(batch.settings, source))
+        replayer = Replayer(source=source, changes=batch.changes)
+        if batch.base_version is not None:
+            account = await changed_account(source, batch.user_id, batch.base_version, batch.changes)
+            replayer = Replayer(source=source, candidates={batch.user_id: account})
+        for stored in await load_decisions(source, batch.ids, light=True):
+            replayer.live = live if usd < batch.usd else None
             try:
-                group, made = await replayer.group_of(stored, full=work.full or not work.changes)
+                group, made = await replayer.group_of(stored, full=batch.full or not batch.changes)
             except CandidateUnusable as error:
                 return BatchFound(unusable=str(error))
             counts[group] += 1
             if made is None:
                 continue
-            usd += _price(work, made)
+            usd += _price(batch, made)
             if made.state is ReplayState.FAILED:
                 failed.append((stored.decision_id, made.why))
             if group in FOUND:
@@ -105,10 +105,10 @@ async def _decide(work: TrialBatch) -> BatchFound:
     return BatchFound(counts=counts, differences=tuple(differences), failed=tuple(failed), usd=usd)
 
 
-def _price(work: TrialBatch, made: ReplayedDecision) -> float:
-    if work.settings is None or not made.asked or made.decision is None:
+def _price(batch: TrialBatch, made: ReplayedDecision) -> float:
+    if batch.settings is None or not made.asked or made.decision is None:
         return 0.0
-    return cost_of(work.settings, made.decision)[0]
+    return cost_of(batch.settings, made.decision)[0]
 
 
 def _difference(made: ReplayedDecision) -> TrialDifference:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from db.pool import Pool
 from tasks.upstreams import policy_defaults
-from trials.jobs.live import Budget, cost_of, live_ports
+from trials.jobs.model_calls import Budget, cost_of, live_ports
 from trials.pure.evaluation.deciding import decide_item
 from trials.pure.evaluation.figures import EvaluationFigures, ItemResult, figures_json, figures_of
 from trials.pure.evaluation.items import GoldenItem, GoldenRejected

@@ -23,7 +23,7 @@ async def show_replay(visit: Visit) -> Response:
     decision = await page.load_decision(visit)
     row = decision.row
     visit.require(Right.LEAD, row["user_id"])
-    if decision.hidden:
+    if decision.blind:
         return visit.render("learn/replay.html", row=row, blind=True)
     candidates = await list_candidates(visit.store.pool, row["user_id"])
     chosen = _chosen(visit, candidates)

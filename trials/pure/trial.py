@@ -19,7 +19,7 @@ class TrialKind(StrEnum):
     Attributes:
         BACKTEST: past decisions of a range, made again from their recordings.
         EVALUATION: a golden set, decided by the live models.
-        SHADOW: every new decision, made again beside the live settings.
+        SHADOW: every new decision, made again beside the settings in force.
         ROLLOUT: a share of the conversations, decided by the candidate in earnest.
     """
 

@@ -90,18 +90,18 @@ class Replayer:
         recording = _recording(stored)
         if isinstance(recording, ReplayedDecision):
             return recording.group, recording
-        version = await self.version(stored, recording)
-        if version is None:
+        settings = await self.settings(stored, recording)
+        if settings is None:
             sentence = f"version {recording.rules_version} of the settings is not stored"
             return ReplayState.NO_SETTINGS, _not_made(stored, ReplayState.NO_SETTINGS, sentence)
         if not full and not stored.overtaken:
             before = await self.account_of(stored, recording.rules_version)
-            if before is not None and is_unchanged(recording, stored.outcome, before, version):
+            if before is not None and is_unchanged(recording, stored.outcome, before, settings):
                 return DifferenceKind.UNCHANGED, None
-        made = await self._made(stored, recording, version)
+        made = await self._made(stored, recording, settings)
         return made.group, made
 
-    async def version(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
+    async def settings(self, stored: StoredDecision, recording: Recording) -> PinnedSettings | None:
         """The settings that decide: the candidate's, or those that decided then, with the changes.
 
         Raises:
@@ -143,13 +143,13 @@ class Replayer:
             raise CandidateUnusable(sentence) from error
 
     async def _made(
-        self, stored: StoredDecision, recording: Recording, version: PinnedSettings
+        self, stored: StoredDecision, recording: Recording, settings: PinnedSettings
     ) -> ReplayedDecision:
         other = recording.release if recording.release != __version__ else ""
         try:
             made = await replayed(
                 recording,
-                version,
+                settings,
                 decision_id=stored.decision_id,
                 overtaken=stored.overtaken,
                 live=self.live,

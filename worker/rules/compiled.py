@@ -19,7 +19,7 @@ from worker.errors import RuleRejected
 from worker.model import RuleLevel
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
-from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
+from worker.rules.folding.scan import Automaton, FormIndex, MatchCandidate, find_candidates
 from worker.rules.matching.boundary import has_word_edges
 from worker.rules.matching.evasion import is_genuine_match
 from worker.rules.matching.spelling import spelling_methods
@@ -83,7 +83,7 @@ class CompiledRules:
         problems: broken rules, which are disabled; the others match.
     """
 
-    __slots__ = ("_matcher", "_parts", "_regexes", "_strict", "level", "problems", "version")
+    __slots__ = ("_index", "_parts", "_regexes", "_strict", "level", "problems", "version")
 
     def __init__(
         self, parts: CompiledParts, *, version: int, level: RuleLevel, problems: tuple[RuleProblem, ...] = ()
@@ -95,7 +95,7 @@ class CompiledRules:
         automaton: Automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
         if parts.fuzzy:
             automaton = FuzzyAutomaton(automaton, parts.fuzzy)
-        self._matcher = Matcher(automaton, len(parts.forms), parts.reach)
+        self._index = FormIndex(automaton, len(parts.forms), parts.reach)
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
         self._strict = None
@@ -150,7 +150,7 @@ class CompiledRules:
         found: FoundMatches = {}
         spellings: Spellings = {}
         forms = self._parts.forms
-        for candidate in find_candidates(self._matcher, text):
+        for candidate in find_candidates(self._index, text):
             *_reading_and_span, form = candidate
             for number in forms[form]:
                 self._add_genuine(found, spellings, number, candidate, text)

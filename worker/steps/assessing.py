@@ -173,8 +173,8 @@ def better(before: Draft, after: Draft | None) -> Draft:
 def _audited(run: Run, draft: Draft, found: Assessment) -> Assessment:
     """The assessment with its time and topics; some designs keep a log."""
     found = with_suggestions(found, query=run.case.event.text, passages=draft.passages)
-    if draft.asked:
-        asked: list[Json] = [dict(each) for each in draft.asked]
+    if draft.models_asked:
+        asked: list[Json] = [dict(each) for each in draft.models_asked]
         found = replace(found, diagnostics={**found.diagnostics, "models": asked})
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
     if (entry := log_entry(found)) is not None:

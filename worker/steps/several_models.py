@@ -35,7 +35,7 @@ def chosen(run: Run, names: Sequence[str], made: Sequence[Draft | Ending | None]
     central = drafts[most_central([each.text for each in drafts])]
     others = tuple(each.text for each in drafts if each is not central)
     asked = tuple(_entry(name, each, central=each is central) for name, each in zip(names, made, strict=True))
-    return replace(central, others=others, asked=asked)
+    return replace(central, others=others, models_asked=asked)
 
 
 def _rank(run: Run, ending: Ending) -> int:

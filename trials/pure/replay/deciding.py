@@ -33,7 +33,7 @@ class Replay:
 
 async def replayed(
     recording: Recording,
-    version: PinnedSettings,
+    settings: PinnedSettings,
     *,
     decision_id: UUID,
     overtaken: bool = False,
@@ -43,7 +43,7 @@ async def replayed(
 
     ``overtaken``: people took the conversation before the recorded decision was stored.
     """
-    case = version.case(recording.event, recording.conversation, recording.budget, _shed(recording))
+    case = settings.case(recording.event, recording.conversation, recording.budget, _shed(recording))
     player = Player(recording=recording, decision_id=decision_id, live=live)
     try:
         decision = await decide(case, player.ports)

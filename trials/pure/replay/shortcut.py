@@ -24,20 +24,20 @@ RULED: Final = frozenset({"FLAGGED_RULE", "REPLY_FLAGGED_RULE"})
 
 
 def is_unchanged(
-    recording: Recording, stored: ReplayOutcome, before: Account, version: PinnedSettings
+    recording: Recording, stored: ReplayOutcome, before: Account, settings: PinnedSettings
 ) -> bool:
     """Whether a decision certainly ends as it did under another version of its settings.
 
     Each part that reads a changed setting finds what it found: then the next one sees what it saw.
     """
-    after = version.account
+    after = settings.account
     changed = {
         each.name for each in fields(Account) if getattr(before, each.name) != getattr(after, each.name)
     }
     changed -= UNREAD
     if changed - {name for names, _ in PARTS for name in names}:
         return False
-    return all(same(recording, stored, before, version) for names, same in PARTS if changed & names)
+    return all(same(recording, stored, before, settings) for names, same in PARTS if changed & names)
 
 
 def _before_history(recording: Recording, *_: object) -> bool:
@@ -45,11 +45,11 @@ def _before_history(recording: Recording, *_: object) -> bool:
     return all(each.port != Port.HISTORY for each in recording.answers)
 
 
-def _same_findings(recording: Recording, _: ReplayOutcome, before: Account, version: PinnedSettings) -> bool:
+def _same_findings(recording: Recording, _: ReplayOutcome, before: Account, settings: PinnedSettings) -> bool:
     """Whether all scores of the moderation API are as far over the thresholds as they were."""
     if before.moderators:
         return False
-    (former,), (new,) = moderation.panel(before), moderation.panel(version.account)
+    (former,), (new,) = moderation.panel(before), moderation.panel(settings.account)
     assert former.endpoint == OPENAI_MODERATION  # without moderators of its own an account has the API alone
     scores = [each.value for each in recording.answers if isinstance(each.value, ModerationScores)]
     return all(
@@ -60,20 +60,20 @@ def _same_findings(recording: Recording, _: ReplayOutcome, before: Account, vers
 
 
 def _no_rule_matches(
-    recording: Recording, stored: ReplayOutcome, _: Account, version: PinnedSettings
+    recording: Recording, stored: ReplayOutcome, _: Account, settings: PinnedSettings
 ) -> bool:
     """Whether the rules match nothing that the engine may have tested, as then."""
     if stored.reason_code in RULED:
         return False
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
-    if drafts and (version.account.mask_personal_data or _rules_see_more(version.delivery)):
+    if drafts and (settings.account.mask_personal_data or _rules_see_more(settings.delivery)):
         return False
-    if version.account.rules_on_passages and any(each.port == Port.SEARCH for each in recording.answers):
+    if settings.account.rules_on_passages and any(each.port == Port.SEARCH for each in recording.answers):
         return False
     texts = {recording.event.text}
-    if version.account.rules_on_reply:
+    if settings.account.rules_on_reply:
         texts.update(*(_forms(draft, _passages(recording)) for draft in drafts))
-    return not any(version.rules.match(text) for text in texts)
+    return not any(settings.rules.match(text) for text in texts)
 
 
 def _rules_see_more(delivery: Delivery) -> bool:

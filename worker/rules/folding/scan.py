@@ -48,7 +48,7 @@ PatternPlace = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Matcher:
+class FormIndex:
     """The automaton and the figures of its patterns that a scan needs.
 
     Attributes:
@@ -62,31 +62,31 @@ class Matcher:
     reach: int
 
 
-def find_candidates(matcher: Matcher, text: str) -> Iterable[MatchCandidate]:
+def find_candidates(index: FormIndex, text: str) -> Iterable[MatchCandidate]:
     """All places where a form may occur."""
     if not text.isascii():
-        return _unicode(matcher, text)
+        return _unicode(index, text)
     raw = text.encode()
     chars = _ascii_chars(raw, Fold.NATIVE)
-    found = matcher.automaton.find_overlapping(chars)
+    found = index.automaton.find_overlapping(chars)
     signs = bool(raw.translate(None, _ANY_SIGN)) and _SIGNS.search(raw) is not None
     if not found and not signs and not _SPACED_BYTES.search(chars):
         return ()
-    return _ascii(matcher, text, chars, found, signs=signs)
+    return _ascii(index, text, chars, found, signs=signs)
 
 
 def _ascii(
-    matcher: Matcher, text: str, chars: bytes, found: list[PatternPlace], *, signs: bool
+    index: FormIndex, text: str, chars: bytes, found: list[PatternPlace], *, signs: bool
 ) -> Iterator[MatchCandidate]:
-    yield from _details(matcher, TextReading(Fold.NATIVE, TextContext(text)), chars.decode(), found)
+    yield from _details(index, TextReading(Fold.NATIVE, TextContext(text)), chars.decode(), found)
     if not signs:
         return
     seen = {chars}
-    for reading in sign_readings(text, matcher.reach):
+    for reading in sign_readings(text, index.reach):
         other = _ascii_chars(reading.text.encode(), Fold.SIGNS)
         if other not in seen:
             seen.add(other)
-            yield from _details(matcher, reading, other.decode(), matcher.automaton.find_overlapping(other))
+            yield from _details(index, reading, other.decode(), index.automaton.find_overlapping(other))
 
 
 def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
@@ -94,35 +94,35 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
     return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
 
 
-def _unicode(matcher: Matcher, text: str) -> Iterator[MatchCandidate]:
+def _unicode(index: FormIndex, text: str) -> Iterator[MatchCandidate]:
     seen: set[str] = set()
     for reading in (
         TextReading(Fold.NATIVE, TextContext(text)),
         TextReading(Fold.LOOKS, TextContext(text)),
-        *sign_readings(text, matcher.reach),
+        *sign_readings(text, index.reach),
     ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
             seen.add(chars)
-            found = matcher.automaton.find_overlapping(chars.encode("utf-8", "replace"))
-            yield from _details(matcher, reading, chars, found)
+            found = index.automaton.find_overlapping(chars.encode("utf-8", "replace"))
+            yield from _details(index, reading, chars, found)
 
 
 def _details(
-    matcher: Matcher, reading: TextReading, chars: str, found: list[PatternPlace]
+    index: FormIndex, reading: TextReading, chars: str, found: list[PatternPlace]
 ) -> Iterator[MatchCandidate]:
     """The candidates of one reading: plain ones, then those in windows of stretched and spaced letters."""
-    forms = [place for place in found if place[2] < matcher.forms]
+    forms = [place for place in found if place[2] < index.forms]
     places = _char_places(chars, forms)
     runs: list[tuple[int, int]] = []
-    if len(forms) < len(found) and not _has_only_mixed_runs(matcher, chars, reading.text, found):
+    if len(forms) < len(found) and not _has_only_mixed_runs(index, chars, reading.text, found):
         runs = [run.span() for run in _STRETCHED.finditer(chars)]
     likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
     windows = [match.span() for match in SPACED.finditer(chars)] if likely else []
     if not places and not windows and not runs:
         return
-    merged = _merged(chars, windows + runs, matcher.reach) if windows or runs else []
-    merged = [span for span in merged if windows or _may_hold(matcher, chars[span[0] : span[1] + 1])]
+    merged = _merged(chars, windows + runs, index.reach) if windows or runs else []
+    merged = [span for span in merged if windows or _may_hold(index, chars[span[0] : span[1] + 1])]
     if not places and not merged:
         return
     origin = LetterPositions(reading.text, reading.fold)
@@ -134,25 +134,25 @@ def _details(
         first, last = _letters(chars, start, end)
         base, stop = origin.index(first), origin.index(last) + 1
         for left, right, number in _reread(
-            matcher, reading.text[base:stop], reading.fold, stretched=bool(runs)
+            index, reading.text[base:stop], reading.fold, stretched=bool(runs)
         ):
             yield reading, base + left, base + right, number
 
 
-def _has_only_mixed_runs(matcher: Matcher, chars: str, text: str, found: list[PatternPlace]) -> bool:
+def _has_only_mixed_runs(index: FormIndex, chars: str, text: str, found: list[PatternPlace]) -> bool:
     """Whether all runs mix ``i`` and ``l``, as in ``will``, so that no letter is stretched."""
     if not text.isascii():
         return False
     raw = text.encode()
     if b"iii" in raw.translate(_LIKE_I) or b"iii" in raw.translate(_LIKE_L):
         return False
-    return all(chars[place[0]] == "i" for place in found if place[2] >= matcher.forms)
+    return all(chars[place[0]] == "i" for place in found if place[2] >= index.forms)
 
 
-def _may_hold(matcher: Matcher, window: str) -> bool:
+def _may_hold(index: FormIndex, window: str) -> bool:
     """Whether a window contains a form after its runs are collapsed; most stretched words do not."""
     collapsed = _RUN.sub(r"\1", window).encode("utf-8", "replace")
-    return any(number < matcher.forms for _, _, number in matcher.automaton.find_overlapping(collapsed))
+    return any(number < index.forms for _, _, number in index.automaton.find_overlapping(collapsed))
 
 
 def _char_places(chars: str, found: list[PatternPlace]) -> list[PatternPlace]:
@@ -185,7 +185,7 @@ def _merged(chars: str, places: list[tuple[int, int]], reach: int) -> list[tuple
     )
 
 
-def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iterator[PatternPlace]:
+def _reread(index: FormIndex, text: str, fold: Fold, *, stretched: bool) -> Iterator[PatternPlace]:
     """The candidates of one window after its letters are joined and its runs collapsed."""
     plain = folded_stream(text, fold)
     streams = [collapsed_stream(plain)] if stretched else []
@@ -193,9 +193,9 @@ def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iter
     streams += parted
     streams += [collapsed_stream(stream) for stream in parted if _RUN.search(stream.chars)]
     for stream in streams:
-        found = matcher.automaton.find_overlapping(stream.chars.encode("utf-8", "replace"))
+        found = index.automaton.find_overlapping(stream.chars.encode("utf-8", "replace"))
         for start, end, number in _char_places(stream.chars, found):
-            if number < matcher.forms:
+            if number < index.forms:
                 yield _in_original(stream, start, end, number)
 
 

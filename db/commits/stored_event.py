@@ -16,7 +16,7 @@ from db.pool import Pool, checkout, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import ConversationState, Event, NewerEvent
 
-KNOWN: Final = """
+LOOK_UP: Final = """
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
@@ -89,7 +89,7 @@ class StoredEvent:
     edited_text: str | None = None
 
 
-async def seen_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
+async def look_up_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
     """Look an event up at its turn: its stored outcome and the owner of its conversation, in one query.
 
     Writes a row of ``duplicates`` when another entry of the event has a decision.
@@ -97,7 +97,7 @@ async def seen_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    known = await call_batched(source, KNOWN_EVENTS, event)
+    known = await call_batched(source, LOOK_UPS, event)
     state = conversation_state(known.people_until, known.changes, now)
     return StoredEvent(
         outcome=known.outcome,
@@ -108,7 +108,7 @@ async def seen_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
     )
 
 
-class _KnownEvent(NamedTuple):
+class _LookedUp(NamedTuple):
     """Outcome of an event, until when and how often people took its conversation, what its message was."""
 
     outcome: Recorded | None
@@ -120,14 +120,14 @@ class _KnownEvent(NamedTuple):
     edited_text: str | None
 
 
-async def _known(source: Pool, events: Sequence[Event]) -> list[_KnownEvent]:
+async def _look_up_several(source: Pool, events: Sequence[Event]) -> list[_LookedUp]:
     ids = [[each.user_id for each in events], [each.event_id for each in events]]
     ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
     ids += [[each.message_id for each in events]]
     async with checkout(source) as connection:
-        rows = await (await connection.execute(KNOWN, ids)).fetchall()
+        rows = await (await connection.execute(LOOK_UP, ids)).fetchall()
         found = [
-            _KnownEvent(_outcome(event, entry_id, is_buried=is_buried), *others)
+            _LookedUp(_outcome(event, entry_id, is_buried=is_buried), *others)
             for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)
         ]
         again = [e for e, known in zip(events, found, strict=True) if known.outcome is Recorded.DUPLICATE]
@@ -145,7 +145,7 @@ def _outcome(event: Event, decided_entry: str | None, *, is_buried: bool) -> Rec
     return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE
 
 
-KNOWN_EVENTS: Final = BatchedCall(together=_known)
+LOOK_UPS: Final = BatchedCall(together=_look_up_several)
 
 
 async def decided_events(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from db.commits.known import Recorded
+from db.commits.stored_event import Recorded
 from db.dead_letters import DeadLetter
 from worker.model import Decision, StageOutcome
 from worker.reasons import ErrorClass, Reason
