@@ -95,6 +95,9 @@ def _stored_form(known: ModelServerSettings, role: ModelRole, row: ServerRow | N
     model = getattr(known, f"{role}_name") if named else row.model if row else ""
     own = bool(url) or role is ModelRole.MODEL
     off = model == OFF or (named and not model)
+    locked = ""
+    if not fixed and row is not None and row.opened(known.secrets_key).unreadable:
+        locked = _("HUSHGATE_SECRETS_KEY does not open the stored key. Write the key again.")
     return RoleForm(
         role=role,
         use=ServerUse.OFF if off else ServerUse.OWN if own else ServerUse.SAME,
@@ -102,7 +105,8 @@ def _stored_form(known: ModelServerSettings, role: ModelRole, row: ServerRow | N
         model="" if off else model,
         url_set_by=f"{role.variable}_URL" if fixed else "",
         model_set_by=role.variable if named else "",
-        has_key=bool(in_force.key) if in_force else bool(row and row.sealed_key and url),
+        has_key=bool(in_force.key) if in_force else bool(row and row.sealed_key and url and not locked),
+        problem=locked,
     )
 
 

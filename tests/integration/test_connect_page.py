@@ -202,6 +202,20 @@ def test_without_a_key_for_secrets_no_key_is_stored(url: str, sandbox: SandboxHa
     assert (refused.status_code, saved.status_code) == (400, 303)
 
 
+def test_a_key_that_does_not_open_is_asked_for_again(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """Workers do not use such a server, so the page does not call its key set."""
+    form = {"model_url": sandbox.base_url, "model_key": KEY, "what": "save"}
+    admin_of(visitors, url).post("/connect", **form)
+    other = base64.b64encode(bytes(32)).decode()
+    with site_with(services(HUSHGATE_SECRETS_KEY=other), url, HUSHGATE_SECRETS_KEY=other) as restarted:
+        page = admin_of(restarted, url).get("/connect").text
+
+    assert "A key is set" not in page
+    assert "Write the key again." in page
+
+
 def test_tests_are_limited(visitors: Visitors, url: str, sandbox: SandboxHandle) -> None:
     """They cost money."""
     admin = admin_of(visitors, url)
