@@ -9,7 +9,7 @@ from db.documents import configured_embedder, embedding_models, ingest, model_ch
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool, create_pool
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.settings import DocumentSettings, load
+from worker.settings import DocumentSettings, ModelRole, load
 
 MOST_CHUNKS: Final = 2000
 """More chunks without a vector are left to ``hushgate documents reembed``, so that the fleet starts soon."""
@@ -21,7 +21,9 @@ async def prepare(environment: Mapping[str, str], database_url: str) -> str:
     """Choose a model where none is in use, and embed what has no vector; what was done, in one sentence."""
     known = load(DocumentSettings, environment)
     if (place := known.servers.embeddings) is None:
-        return f"embeddings are off: {WORDS_ONLY}"
+        if known.fixed_model(ModelRole.EMBEDDINGS):
+            return f"embeddings are off: {WORDS_ONLY}"
+        return f"embeddings are those of a server connected on the page Connect; without one {WORDS_ONLY}"
     async with (
         create_pool(database_url, size=2, application="hushgate-up", role=None) as source,
         configured_embedder.open_model(known, source) as model,

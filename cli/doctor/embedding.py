@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
@@ -20,6 +19,7 @@ from worker.settings import ModelServer, Settings
 
 REEMBED = "run: hushgate documents reembed"
 WORDS_ONLY = "searches use words only"
+NO_EMBEDDINGS = "gives no embeddings"
 ANOTHER = "set HUSHGATE_EMBEDDINGS, and HUSHGATE_EMBEDDINGS_URL if another server has one"
 
 
@@ -61,27 +61,24 @@ def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
     return warned("embedder", f"vectors of {active.model} are unused, because {why}: {WORDS_ONLY}", ANOTHER)
 
 
-def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
+async def embedding_check(settings: Settings, place: ModelServer) -> DoctorCheck:
     """Whether the model embeds one word, and with how many dimensions."""
-    place, name = settings.servers.embeddings, "live embedding call"
-    if place is None:
-        return
+    name = "live embedding call"
     if not (model := place.model or place.default_embedding_model):
-        offered = asyncio.run(_offered(settings, place))
-        gives = "no embeddings" if offered is None else f"{offered[1]} dimensions with {offered[0]}"
-        yield passed(name, f"{place.url} gives {gives}" + (f": {WORDS_ONLY}" if offered is None else ""))
-        return
+        offered = await _offered(settings, place)
+        if offered is None:
+            return passed(name, f"{place.url} {NO_EMBEDDINGS}: {WORDS_ONLY}")
+        return passed(name, f"{place.url} gives {offered[1]} dimensions with {offered[0]}")
     called = f"{model} at {place.url}"
     try:
-        dimensions = asyncio.run(_dimensions(settings, place, model))
+        dimensions = await _dimensions(settings, place, model)
     except EmbeddingRejected as error:
         fix = "check HUSHGATE_EMBEDDINGS, _DIMENSIONS and _KEY: the server refuses such requests"
-        yield _failure(place, name, f"{called}: HTTP {error.status}", fix)
+        return _failure(place, name, f"{called}: HTTP {error.status}", fix)
     except RetrievalUnavailable as error:
         fix = f"check {place.url_variable} and the network; until then {WORDS_ONLY}"
-        yield _failure(place, name, f"{called}: {error.kind}", fix)
-    else:
-        yield passed(name, f"{called} gives {dimensions} dimensions")
+        return _failure(place, name, f"{called}: {error.kind}", fix)
+    return passed(name, f"{called} gives {dimensions} dimensions")
 
 
 def _failure(place: ModelServer, name: str, found: str, fix: str) -> DoctorCheck:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, Final
 
 from cli.doctor.check import DoctorCheck, failed, passed
-from cli.doctor.embedding import embedding_answer
+from cli.doctor.embedding import embedding_check
 from cli.doctor.endpoints import Endpoint, classifier_endpoints, moderation_endpoint
-from cli.doctor.live_models import SHOWN_CHARS, model_checks
+from cli.doctor.live_models import SHOWN_CHARS, LiveCheck, model_checks
 from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiError
 from worker.adapters.chat_classifier import request_body, scores_of
@@ -28,6 +28,8 @@ from worker.settings import Settings
 POLICY: Final = "A text violates this policy when it insults a person."
 TEXT: Final = "Hello"
 """The text of every call: one token for most models."""
+MOST_S: Final = 20.0
+"""Longest time limit of a call for which a person waits at a page."""
 
 
 class UnreadableAnswer(LookupError):
@@ -57,13 +59,36 @@ class Call:
 
 
 def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
+    """The lines one after the other."""
+    for check in _live_checks(settings):
+        yield asyncio.run(check())
+
+
+def live_calls_at_once(settings: Settings) -> tuple[DoctorCheck, ...]:
+    """The same lines; a server that does not answer delays them by one time limit, at most ``MOST_S``."""
+    limits = {
+        name: min(getattr(settings, name), MOST_S) for name in ("model_timeout_s", "moderation_timeout_s")
+    }
+    classifiers = {
+        name: each.model_copy(update={"timeout_s": min(each.timeout_s, MOST_S)})
+        for name, each in settings.classifiers.items()
+    }
+    return asyncio.run(_at_once(settings.model_copy(update=limits | {"classifiers": classifiers})))
+
+
+async def _at_once(settings: Settings) -> tuple[DoctorCheck, ...]:
+    return tuple(await asyncio.gather(*(check() for check in _live_checks(settings))))
+
+
+def _live_checks(settings: Settings) -> Iterator[LiveCheck]:
     """The calls of models, one each of moderation and classifiers, and of a set embedding model."""
     yield from model_checks(settings, _fix)
     if (moderation := moderation_endpoint(settings)) is not None:
-        yield asyncio.run(_call_check(_moderation_call(moderation, settings)))
+        yield partial(_call_check, _moderation_call(moderation, settings))
     for name, endpoint in classifier_endpoints(settings):
-        yield asyncio.run(_call_check(_classifier_call(endpoint, settings.classifiers[name])))
-    yield from embedding_answer(settings)
+        yield partial(_call_check, _classifier_call(endpoint, settings.classifiers[name]))
+    if settings.servers.embeddings is not None:
+        yield partial(embedding_check, settings, settings.servers.embeddings)
 
 
 def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:

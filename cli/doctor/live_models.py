@@ -5,11 +5,10 @@ What a server does not take of them is named: the worker leaves it out, and an a
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.doctor.endpoints import Endpoint, judge_endpoint, model_endpoint
@@ -27,6 +26,8 @@ from worker.settings import ModelRole, Settings
 
 LiveFix = Callable[[Endpoint, str, int | None, str], str]
 """What to correct, from the endpoint, the model's variable, the status and the kind of failure."""
+LiveCheck = Callable[[], Coroutine[Any, Any, DoctorCheck]]
+"""Makes the calls of one line."""
 
 SHOWN_CHARS: Final = 160
 PASSAGES: Final = "<passages check>\n[1] Hours: We are open from nine to six.\n</passages check>"
@@ -68,16 +69,15 @@ MEANING: Final[Mapping[Lack, str]] = {
 }
 
 
-def model_checks(settings: Settings, fix: LiveFix) -> Iterator[DoctorCheck]:
+def model_checks(settings: Settings, fix: LiveFix) -> Iterator[LiveCheck]:
     """One line for each model that writes drafts and one for the judge."""
     endpoint = model_endpoint(settings)
     for variable, model in endpoint.models if endpoint.url else ():
         if variable != ModelRole.JUDGE.variable:
-            check = _Models(settings, endpoint, variable, model, fix)
-            yield asyncio.run(check.drafts())
+            yield _Models(settings, endpoint, variable, model, fix).drafts
     if (judge := judge_endpoint(settings)) is not None:
         ((variable, model),) = judge.models
-        yield asyncio.run(_Models(settings, judge, variable, model, fix).reading())
+        yield _Models(settings, judge, variable, model, fix).reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cli.doctor.live_calls import live_calls
+from cli.doctor.embedding import NO_EMBEDDINGS
+from cli.doctor.live_calls import live_calls_at_once
 from gateway.event_stream import RedisEventStream
 from review.services.first_run import FirstRunServices, ModelAnswer
 from worker.errors import ConfigurationError
@@ -25,6 +26,12 @@ def services_of(known: ReviewSettings) -> FirstRunServices:
 def model_answers(settings: Settings, servers: Sequence[StoredServer]) -> Sequence[ModelAnswer]:
     """One real call of each kind, as ``hushgate doctor --live`` makes it, with these stored servers."""
     return tuple(
-        ModelAnswer(call=each.check, answered=each.state == "ok", found=each.found, fix=each.fix)
-        for each in live_calls(settings.with_stored(servers))
+        ModelAnswer(
+            call=each.check,
+            answered=each.state == "ok",
+            offered=NO_EMBEDDINGS not in each.found,
+            found=each.found,
+            fix=each.fix,
+        )
+        for each in live_calls_at_once(settings.with_stored(servers))
     )

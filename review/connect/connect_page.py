@@ -21,6 +21,8 @@ from review.languages import gettext as _
 from review.languages import mark
 from review.services.first_run import ModelAnswer
 from review.typed.problems import button_problem
+from worker.model import OPENAI_MODERATION
+from worker.setting_description import RiskText
 from worker.settings import StoredServer
 
 TEST, SAVE, SAVE_ANYWAY = "test", "save", "save_anyway"
@@ -64,7 +66,8 @@ async def change_connect(visit: Visit) -> Response:
         raise Refused(409, _("No models to test"), _("This server has no settings of the workers."))
     if (what := visit.field("what")) not in {TEST, SAVE, SAVE_ANYWAY}:
         raise Refused(400, _("What to do"), button_problem())
-    servers, forms = typed_servers(visit, await load_rows(visit.store.pool))
+    rows = await load_rows(visit.store.pool)
+    servers, forms = typed_servers(visit, rows)
     if any(each.problem for each in forms):
         return _page(visit, forms, status=400)
     if problem := _missing(visit, servers):
@@ -78,8 +81,9 @@ async def change_connect(visit: Visit) -> Response:
         answers = await run_in_threadpool(test, servers)
         failed = sum(not each.answered for each in answers)
         await visit.log(LoggedAction.SETTINGS, detail={MODELS_TESTED: len(answers), MODELS_FAILED: failed})
-        if failed or what == TEST:
-            return _page(visit, forms, answers=answers)
+        risks = _risks(visit, rows, servers)
+        if failed or risks or what == TEST:
+            return _page(visit, forms, answers=answers, risks=risks)
     if await _save(visit, servers, forms, tested=what == SAVE):
         return visit.redirect("connect", "saved=1")
     problem = _("Another person saved other servers meanwhile. Save again to replace those servers.")
@@ -119,6 +123,18 @@ def _version(rows: Sequence[ServerRow]) -> str:
     return max((row.changed_at.isoformat() for row in rows), default="")
 
 
+def _risks(visit: Visit, rows: Sequence[ServerRow], servers: Sequence[StoredServer]) -> tuple[str, ...]:
+    """The risks that a change adds, in the words of the settings of accounts."""
+    known = visit.site.settings
+    before = known.with_stored(row.opened(known.secrets_key) for row in rows)
+    if not before.moderates or known.with_stored(servers).moderates:
+        return ()
+    return (
+        _(RiskText.MODERATOR_GONE) % {"moderator": OPENAI_MODERATION},
+        _(RiskText.IMAGES_UNMODERATED) % {"endpoint": OPENAI_MODERATION},
+    )
+
+
 def _missing(visit: Visit, servers: Sequence[StoredServer]) -> str:
     """Why these servers decide no event; empty: nothing is missing."""
     found = visit.site.settings.with_stored(servers)
@@ -142,6 +158,7 @@ def _page(
     *,
     status: int = 200,
     answers: Sequence[ModelAnswer] = (),
+    risks: Sequence[str] = (),
     problem: str = "",
     saved: bool = False,
     version: str | None = None,
@@ -151,6 +168,7 @@ def _page(
         status=status,
         forms=forms,
         answers=[(each, CALLS.get(each.call, ""), _in_words(each)) for each in answers],
+        risks=risks,
         problem=problem,
         saved=saved,
         version=visit.field("version") if version is None else version,

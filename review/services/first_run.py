@@ -16,12 +16,14 @@ class ModelAnswer:
 
     Attributes:
         call: its name, such as ``live model call``.
+        offered: False where the server does not have this model, which no setting names.
         found: model, endpoint, and latency or error; keys are masked.
         fix: what to do; empty when it answered.
     """
 
     call: str
     answered: bool
+    offered: bool = True
     found: str
     fix: str
 

@@ -127,3 +127,14 @@ async def test_a_local_fleet_whose_server_has_no_embeddings_starts_with_words(
 
     assert said == f"{sandbox.base_url} gives no embeddings: searches use words only"
     assert await vectors(source) == 0
+
+
+async def test_a_local_fleet_without_a_server_leaves_embeddings_to_the_connected_server(
+    database_url: str,
+) -> None:
+    """Off are embeddings that a variable switches off."""
+    bare = {"DATABASE_URL": database_url}
+    said = [await prepare(each, database_url) for each in (bare, bare | {"HUSHGATE_EMBEDDINGS": "off"})]
+
+    assert ["are off" in each for each in said] == [False, True]
+    assert "Connect" in said[0]

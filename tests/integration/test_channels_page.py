@@ -47,12 +47,15 @@ def test_a_token_is_made_and_the_first_message_shows(url: str) -> None:
         since = int(datetime.now(UTC).timestamp()) - 600
         waiting = POLLED in admin.get("/accounts/shop/channels").text
         arrived = admin.get(f"/accounts/shop/channels?since={since}").text
+        buttons = LexborHTMLParser(made.text).css("button[data-copy][hidden]")
+        before_buttons = [each.prev.text() for each in buttons if each.prev is not None]
         shown = [each.text() for each in LexborHTMLParser(made.text).css("pre")]
 
     assert POLLED in before
     assert len(set(token)) == 1
     assert all(token[0] in each for each in shown)
     assert len(shown) == 3
+    assert before_buttons == [token[0], *shown], "a script shows them"
     assert waiting
     assert "It was decided:" in arrived
     assert POLLED not in arrived

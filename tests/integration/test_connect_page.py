@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import base64
 import re
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from selectolax.lexbor import LexborHTMLParser
 
+from cli.doctor import live_calls
 from cli.review.first_run import model_answers
 from db.people.records import Role
 from review.services.first_run import FirstRunServices
 from sandbox.server import SandboxHandle
 from tests.support.reviewing import Visitor, Visitors, add_person, site_with
-from worker.settings import Settings
+from worker.model import OPENAI_MODERATION
+from worker.setting_description import RiskText
+from worker.settings import ModelRole, Settings, StoredServer
 
 SECRETS_KEY = base64.b64encode(bytes(range(32))).decode()
 KEY = "sk-key-of-the-test"
@@ -107,6 +114,72 @@ def test_a_server_that_fails_is_saved_only_when_the_person_insists(
     assert stored(url)["moderation"]["model"] == "off"
 
 
+def test_moderation_is_switched_off_with_its_risk_in_view(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """Nothing is stored until the person insists; a form without that change is saved at once."""
+    admin = admin_of(visitors, url)
+    form = {"model_url": sandbox.base_url, "moderation_use": "off"}
+    asked = admin.post("/connect", **form, what="save")
+    before = stored(url)
+    insisted = admin.post("/connect", **form, what="save_anyway")
+    again = admin.post("/connect", **form, what="save")
+
+    assert RiskText.MODERATOR_GONE % {"moderator": OPENAI_MODERATION} in asked.text
+    assert 'value="save_anyway"' in asked.text
+    assert before == {}
+    assert [insisted.status_code, again.status_code] == [303, 303]
+
+
+def test_a_server_without_embeddings_has_not_answered_for_them(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """The server is saved all the same: searches use words."""
+    admin = admin_of(visitors, url)
+    sandbox.add_rule("embeddings", "404")
+    tested = admin.post("/connect", model_url=sandbox.base_url, what="test")
+    saved = admin.post("/connect", model_url=sandbox.base_url, what="save")
+    sandbox.reset()
+    badges = [each.text() for each in LexborHTMLParser(tested.text).css(".model-answers .badge")]
+
+    assert sorted(badges) == ["answered", "answered", "answered", "not offered"]
+    assert saved.status_code == 303
+
+
+def test_the_roles_are_called_at_once_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that never answers has a connection of each role before the first call gives up."""
+    monkeypatch.setattr(live_calls, "MOST_S", 2.0)
+    held: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        taker = threading.Thread(target=_hold_three, args=(silent, held))
+        taker.start()
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        known = Settings.model_validate(
+            {"DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", "HUSHGATE_MODEL_TIMEOUT_S": "600"}
+        )
+        named = {role: "off" if role is ModelRole.EMBEDDINGS else "m" for role in ModelRole}
+        servers = [
+            StoredServer(role=role, url=address, key=None, model=model) for role, model in named.items()
+        ]
+        answers = model_answers(known, servers)
+        taker.join()
+    for each in held:
+        each.close()
+
+    assert [each.answered for each in answers] == [False] * 3
+    assert len(held) == 3
+
+
+def _hold_three(silent: socket.socket, held: list[socket.socket]) -> None:
+    """Take three connections, the later ones soon after the first, and answer nothing."""
+    silent.settimeout(60)
+    held.append(silent.accept()[0])
+    silent.settimeout(1.5)
+    with suppress(TimeoutError):
+        while len(held) < 3:
+            held.append(silent.accept()[0])
+
+
 def test_servers_of_another_administrator_are_not_replaced_unseen(
     visitors: Visitors, url: str, sandbox: SandboxHandle
 ) -> None:
@@ -144,7 +217,7 @@ def test_a_test_saves_nothing(visitors: Visitors, url: str, sandbox: SandboxHand
     admin = admin_of(visitors, url)
     tested = admin.post("/connect", model_url=sandbox.base_url, model_model=MARKUP, what="test")
 
-    assert "Every model answered." in tested.text
+    assert "Every model that the servers offer answered." in tested.text
     assert MARKUP not in tested.text
     assert "&lt;script&gt;" in tested.text
     assert re.search(r"answered in \d+ ms", tested.text)

@@ -67,6 +67,8 @@ def _paths(item: str, author: str) -> dict[str, str]:
         "author": f"/accounts/{ACCOUNT}/authors/{author}",
         "owner home": f"/accounts/{ACCOUNT}/home",
         "owner settings": f"/accounts/{ACCOUNT}/settings",
+        "connect": "/connect",
+        "channels": f"/accounts/{ACCOUNT}/channels",
     }
 
 

@@ -29,6 +29,8 @@ NAMES: Final = (
     "author",
     "owner home",
     "owner settings",
+    "connect",
+    "channels",
 )
 
 
