@@ -21,6 +21,7 @@ from tests.support.browser.serving import serving
 from tests.support.browser.world import CHANNEL, SHOP, world
 
 IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
+SECRETS_KEY: Final = base64.b64encode(bytes(32)).decode()
 SCREEN: Final = {"width": 1200, "height": 860}
 WEBP: Final = """async (picture) => {
     const bitmap = await createImageBitmap(await (await fetch(picture)).blob());
@@ -44,7 +45,9 @@ def main() -> None:
         sandbox = stack.enter_context(server.start())
         seeded = stack.enter_context(world(servers.database_url, servers.redis_url, sandbox))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        origin = stack.enter_context(serving(seeded.url, servers.redis_url, folder / "review.log"))
+        origin = stack.enter_context(
+            serving(seeded.url, servers.redis_url, folder / "review.log", HUSHGATE_SECRETS_KEY=SECRETS_KEY)
+        )
         desk = Desk(
             browser=stack.enter_context(chromium()), origin=origin, world=seeded, log=folder / "review.log"
         )
@@ -75,6 +78,7 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
         "dashboard-dark": (f"/dashboard?account={SHOP}", SHORT | DARK, _as_it_is),
         "owner-home": (f"/accounts/{SHOP}/home", {}, _as_it_is),
         "owner-settings": (f"/accounts/{SHOP}/settings", {}, _as_it_is),
+        "connect": ("/connect", SHORT, _as_it_is),
         "agreement": ("/agreement", SHORT, _as_it_is),
         "rules": (f"/accounts/{SHOP}/rules", {}, _try_a_text),
     }

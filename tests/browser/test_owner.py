@@ -29,6 +29,17 @@ def without_json(page: Page) -> None:
     assert JSON.search(shown) is None, shown
 
 
+def test_a_program_is_copied_as_shown(desk: Desk) -> None:
+    """The button is for the text before it."""
+    page = desk.sit("everything", permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"/accounts/{SHOP}/channels")
+    page.get_by_role("button", name="Make a token").click()
+    page.locator("details button").first.click()
+
+    expect(page.get_by_role("button", name="Copied")).to_have_count(1)
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("pre").first.text_content()
+
+
 def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> None:
     """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
     page = desk.stranger()
