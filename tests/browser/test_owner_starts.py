@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,7 @@ from playwright.sync_api import Page, expect
 from cli.demo.review_access import await_pages, new_review_access
 from cli.stack.fleet import Fleet, fleet
 from sandbox.server import SandboxHandle
-from tests.support.browser.chromium import chromium
+from tests.support.browser.desk import Desk
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-of-the-owner"
@@ -65,14 +66,15 @@ class Owner:
 
 
 def test_an_owner_reaches_the_first_sent_answer_without_a_terminal(
-    running: Fleet, sandbox: SandboxHandle
+    running: Fleet, sandbox: SandboxHandle, room: Desk
 ) -> None:
     """Connect, account, document, message, approval: at most twelve decisions and three minutes."""
-    link = asyncio.run(new_review_access(running)).link
+    with ThreadPoolExecutor(1) as thread:  # the browser's event loop is this thread's
+        link = thread.submit(asyncio.run, new_review_access(running)).result().link
     assert link is not None
     began = time.monotonic()
-    with chromium() as browser:
-        page = browser.new_page()
+    with room.browser.new_context() as context:
+        page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto(link)
         owner = Owner(page)

@@ -28,6 +28,7 @@ MONTHS = frozenset(get_month_names("abbreviated", locale="en_GB").values())
 """Dates follow the locale, and that of the pseudo-locale is English."""
 NAMES = MONTHS | frozenset(
     {"Hushgate", "calibrated", "now", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"}
+    | {"curl", "Python", "Node", "Slack", "Discord", "Intercom", "Zendesk", "YouTube"}
 )
 """``calibrated`` is the name of a policy, ``now`` a value that a filter takes."""
 
