@@ -129,7 +129,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="AI for chats",
             section=Section.REPLIES,
-            sentence="Answer chats",
+            sentence="in chats",
             help="Answer chat messages.",
             warnings=warns(RiskText.SWITCHED_ON, begins(True)),
         ),
@@ -139,7 +139,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="AI for comments",
             section=Section.REPLIES,
-            sentence="Answer comments",
+            sentence="in comments",
             help="Answer comments.",
             warnings=warns(RiskText.SWITCHED_ON, begins(True)),
         ),
@@ -430,8 +430,8 @@ class AccountSettings(BaseModel):
             title="Replies",
             section=Section.APPROVAL,
             sentence="Answers",
-            help="Accounts that people create start with suggest. “Switch on automatic answers” shows how the"
-            " last drafts would have gone.",
+            help="In accounts that people create, each answer waits for your approval at first. “Switch on"
+            " automatic answers” shows how the last drafts would have gone.",
             warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
             choices=MappingProxyType(
                 {
@@ -447,8 +447,9 @@ class AccountSettings(BaseModel):
         Setting(
             title="Sent without approval, by reason",
             section=Section.APPROVAL,
-            help="With suggest, the reasons whose texts are sent at once all the same: REPLIED, PARTIAL_REPLY"
-            " and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a handoff.",
+            help="While answers wait for your approval, the reasons whose texts are sent at once: REPLIED,"
+            " PARTIAL_REPLY and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a"
+            " handoff.",
         ),
     ]
     auto_from_confidence: Annotated[
@@ -456,9 +457,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Sent without approval, from confidence",
             section=Section.APPROVAL,
-            sentence="Send without approval when the AI is sure by at least",
-            help="With suggest, a reply of the model with at least this measured confidence is sent at once"
-            " all the same; empty: none.",
+            help="While answers wait for your approval, a reply with at least this measured confidence is"
+            " sent at once; empty: none.",
         ),
     ]
     keep_drafts_days: Annotated[
@@ -587,7 +587,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Time zone",
             section=Section.HANDOFF,
-            sentence="Time zone of the working hours",
+            sentence="People answer in the time zone",
             help="IANA name such as Europe/Berlin, for business hours and holidays.",
         ),
     ]
@@ -599,7 +599,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Business hours",
             section=Section.HANDOFF,
-            sentence="When people answer",
+            sentence="at these hours",
             help="By weekday (mon to sun), ranges such as 09:00-12:00, 13:00-17:00; a missing day is closed."
             " Empty: always open.",
         ),

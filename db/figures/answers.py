@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -81,9 +82,13 @@ async def answered_counts(
     return await all_rows(connection, ANSWERED, values)
 
 
-def answered_by_people(rows: Iterable[Row]) -> int:
-    """How many of these decisions a person answered with a text."""
-    return sum(row["events"] for row in rows if row["state"] in SENT)
+def answered_by_people(rows: Iterable[Row]) -> Counter[str]:
+    """How many of these decisions a person answered with a text, by the decision of the AI."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row["state"] in SENT:
+            found[row["decision"]] += row["events"]
+    return found
 
 
 async def answer_figures(

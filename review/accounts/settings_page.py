@@ -39,7 +39,7 @@ from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, pres
 ALL: Final = "all"
 """The second level: every setting; the first one has those with a sentence."""
 FIRST: Final = tuple(name for name in setting_fields.FIELDS if SETTINGS[name].sentence)
-JOINED: Final = frozenset({"ai_enabled_for_comments", "auto_from_confidence", "business_hours"})
+JOINED: Final = frozenset({"ai_enabled_for_chats", "ai_enabled_for_comments", "business_hours"})
 """Settings that stand with the setting before them, as one thing of the first level."""
 NO_EFFECT: Final[Mapping[str, object]] = MappingProxyType({})
 DAYS: Final = 7

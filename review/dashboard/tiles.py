@@ -34,6 +34,12 @@ RUN_NOTES: Final[Mapping[RunEvent, Callable[[int], str]]] = {
     RunEvent.IMPROVED: lambda _count: _("%(count)s improved"),
 }
 """Total; the text of a number, in the reader's plural form."""
+BY_THE_AI: Final = {
+    "replies": DecisionKind.RESPOND,
+    "silent": DecisionKind.IGNORE,
+    "escalated": DecisionKind.ESCALATE,
+}
+"""Count of a ``FigureSummary`` -> the decision whose messages no person answered."""
 CHEAP_JUDGE: Final = "openai/gpt-4.1-nano"
 """Named while the judge is the model that writes: a quarter of the default's price (``worker.settings``)."""
 
@@ -139,9 +145,10 @@ def decision_tiles(found: Compared) -> tuple[Tile, ...]:
     """Tiles of decisions."""
     return (
         found.count("decisions", _("Decisions"), {}, note=_("each event counted once")),
-        found.count("replies", decision_label(DecisionKind.RESPOND), {"decision": "respond"}),
-        found.count("silent", decision_label(DecisionKind.IGNORE), {"decision": "ignore"}),
-        found.count("escalated", decision_label(DecisionKind.ESCALATE), {"decision": "escalate"}),
+        *(
+            found.count(name, decision_label(decision), {"decision": decision, "answered": "no"})
+            for name, decision in BY_THE_AI.items()
+        ),
         found.count("answered", _("Answered by a person"), {"answered": "yes"}),
         found.count("blocked", _("Blocked"), {"reason": "blocked"}),
         found.count("failed", _("Silent failures"), {"reason": "failed"}),

@@ -26,8 +26,12 @@ PERCENTILES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 class FigureSummary:
     """Counts of decisions, shares of them 0..1, times in ms; None where there was nothing to divide by.
 
+    Each decision counts once in ``replies``, ``silent``, ``escalated`` or ``answered``.
+
     Attributes:
-        silent: ignored, for any reason.
+        replies: answered by the AI alone.
+        silent: ignored, for any reason, and not answered by a person.
+        escalated: handed to people, and not answered by a person.
         blocked: flagged by a rule or by moderation, message or draft.
         failed: no reply because of a failure, see ``worker.reasons.FAILED``.
         retried: with a call to a model or to moderation that failed.
@@ -72,6 +76,7 @@ class FigureSummary:
 
 def summarise(rows: Iterable[SumRow], answered: Iterable[Row] = ()) -> FigureSummary:
     """The sums over rows of ``counts`` and ``answered`` of ``db.figures.dashboard.DashboardFigures``."""
+    by_people = answered_by_people(answered)
     decisions: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     sums = dict.fromkeys(SUMS, 0)
@@ -83,12 +88,13 @@ def summarise(rows: Iterable[SumRow], answered: Iterable[Row] = ()) -> FigureSum
             sums[name] += row[name]
         assessed += row["assessed"]
         confidence += row["confidence_sum"]
+    left = decisions - by_people
     return FigureSummary(
         decisions=decisions.total(),
-        replies=decisions[DecisionKind.RESPOND],
-        silent=decisions[DecisionKind.IGNORE],
-        escalated=decisions[DecisionKind.ESCALATE],
-        answered=answered_by_people(answered),
+        replies=left[DecisionKind.RESPOND],
+        silent=left[DecisionKind.IGNORE],
+        escalated=left[DecisionKind.ESCALATE],
+        answered=by_people.total(),
         blocked=sum(reasons[each] for each in BLOCKED),
         failed=sum(reasons[each] for each in FAILED),
         fallbacks=reasons[Reason.FALLBACK_SENT],

@@ -67,4 +67,5 @@ def held_groups(counts: Iterable[Row], answered: Iterable[Row] = ()) -> tuple[He
 def replies_counted(counts: Iterable[Row], answered: Iterable[Row]) -> int:
     """The number of messages with a reply of the AI, or an answer of a person, in figure rows."""
     replies: int = sum(row["events"] for row in counts if row["decision"] == DecisionKind.RESPOND)
-    return replies + answered_by_people(row for row in answered if row["decision"] != DecisionKind.RESPOND)
+    by_people = answered_by_people(answered)
+    return replies + by_people.total() - by_people[DecisionKind.RESPOND]

@@ -44,7 +44,7 @@ def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> N
     """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
     page = desk.stranger()
     sign_in(page, desk.world.people["shop owner"])
-    page.goto(f"/accounts/{SHOP}/settings")
+    page.goto(f"/accounts/{SHOP}/settings?level=all")
     recommended, approval = (
         page.locator(f"[data-slider='{name}']")
         for name in ("assessment_policy.send_at", "auto_from_confidence")

@@ -52,6 +52,7 @@ def answered(desk: Desk, lead: Visitor, state: AnswerState) -> tuple[dict[str, A
 
 
 PRE: Final = re.compile(r"<pre>(.*)</pre>", re.DOTALL)
+NO_REPLY: Final = re.compile(r'<dt>No reply</dt>\s*<dd class="value"><a href="[^"]*(decision=[^"]*)">1</a>')
 FIGURE: Final = re.compile(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>")
 
 
@@ -66,13 +67,15 @@ def test_the_home_and_figures_count_what_people_answered(desk: Desk, lead: Visit
     query = {"account": user_id, "range": "24h"}
     totals = lead.client.get("/api/v1/figures", params=query).json()["totals"]
     dashboard = lead.get(f"/dashboard?account={user_id}").text
+    listed = lead.get(f"/decisions?account={user_id}&{unescape(NO_REPLY.findall(dashboard)[0])}").text
 
     assert [found[f"Answered {each}"] for each in ("today", "in 7 days")] == ["3", "3"]
     assert (found["Not answered in 7 days"], found["Waiting for you"]) == ("1", "0")
     assert "A person closed it without an answer" in page
     assert "Waits until a person approves it" not in page
     assert FORMS[AnswerState.EDITED]["text"] in page
-    assert (totals["decisions"], totals["answered"], totals["silent"]) == (4, 3, 4)
+    assert (totals["decisions"], totals["answered"], totals["silent"]) == (4, 3, 1)
+    assert listed.count("<tr data-row") == 1
     assert "answered=yes" in dashboard
 
 

@@ -48,7 +48,12 @@ def test_the_first_level_has_the_settings_with_a_sentence(admin: Visitor, accoun
     first = admin.get(f"/accounts/{account}/settings").text
     every = admin.get(f"/accounts/{account}/settings?level=all").text
 
-    assert 10 <= first.count("data-thing") <= 12
+    things = [field_names(each) for each in first.split("data-thing")]
+
+    assert 10 <= len(things[1:]) <= 12
+    assert {"ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments"} in things
+    assert {"time_zone", "business_hours"} in things
+    assert "reply_mode" in {name for each in things if len(each) == 1 for name in each}
     assert field_names(first) == set(FIRST)
     assert field_names(every) == {name for name in SETTINGS if name not in RULES}
     assert all(SETTINGS[name].sentence in first for name in FIRST)
