@@ -77,7 +77,7 @@ class Store:
             yield connection
 
     @asynccontextmanager
-    async def single(self) -> AsyncIterator[Connection]:
+    async def autocommit(self) -> AsyncIterator[Connection]:
         """A connection in autocommit mode: each statement sees its own moment."""
         async with self._primary.connected() as connection:
             yield connection

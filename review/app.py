@@ -215,7 +215,7 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
 
 async def _session_person(visit: Visit, token: str) -> Person | None:
     now = visit.now
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         found = await sessions.session_person(connection, token, now=now)
         if found is None:
             return None

@@ -58,7 +58,7 @@ KINDS: Final[tuple[JobRunnerKind, ...]] = (
 
 async def run_waiting(site: Site, kinds: tuple[JobRunnerKind, ...] = KINDS) -> bool:
     """Run the job that has waited longest until it ends; False when no job waits."""
-    async with site.store.single() as connection:
+    async with site.store.autocommit() as connection:
         job = await jobs.claim_job(connection, [each.kind for each in kinds])
     if job is None:
         return False

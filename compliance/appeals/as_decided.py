@@ -22,14 +22,14 @@ class DecisionAsMade:
 
     Attributes:
         settings: the version of the account's settings that the decision used; None when it is not stored.
-        hidden: the person reads the decision blind in a queue.
+        blind: the person reads the decision blind in a queue.
     """
 
     record: DecisionRecord
     view: DecisionView
     settings: SettingsVersion | None
     reviews: tuple[Review, ...]
-    hidden: bool
+    blind: bool
 
 
 async def load_as_made(
@@ -61,5 +61,5 @@ async def load_as_made(
         view=build_view(record),
         settings=settings.used,
         reviews=reviews.result(),
-        hidden=decision.blind,
+        blind=decision.blind,
     )

@@ -175,7 +175,7 @@ async def _show(visit: Visit, *, status: int = 200, problem: str = "", revealed:
     appeal = await load_visible(visit, Right.REVIEW)
     async with visit.store.reading() as connection:
         made = await load_as_made(visit, connection, appeal.decision_id, revealed=revealed)
-    if made is not None and made.hidden and appeal.outcome is not None:
+    if made is not None and made.blind and appeal.outcome is not None:
         raise BLIND
     action = LoggedAction.REVEAL if revealed else LoggedAction.READ
     detail = {"appeal": str(appeal.id)}

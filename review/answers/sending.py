@@ -53,7 +53,7 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
         text = _("This decision needs no answer of a person: %(got)s.")
         raise AnswerRejected(text % {"got": row["reason_code"]})
     pool, user_id = visit.store.pool, row["user_id"]
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         if row["id"] in await queue_items.hidden_decisions(connection, visit.person.person_id):
             raise AnswerRejected(_("You hold this decision in a queue. Review it first, then answer."))
         texts = (await held.load_held(connection, row["id"], visit.now)).texts

@@ -71,7 +71,7 @@ async def list_waiting(visit: Visit) -> Response:
         visit.require(Right.REVIEW, account)
         accounts = (account,)
     after = _parse_cursor(parameters.get("cursor"))
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=limit + 1, after=after)
     shown = found[:limit]
     detail = {"waiting": len(shown), "api": True}
@@ -82,7 +82,7 @@ async def list_waiting(visit: Visit) -> Response:
 
 async def list_drafts(visit: Visit) -> Response:
     """The texts of the AI that a decision did not send, with passages; and what people answered."""
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         decision = await page.visible_decision_of_path(visit, connection)
         row = decision.row
         visit.require(Right.REVIEW, row["user_id"])
@@ -126,7 +126,7 @@ async def add_answer(visit: Visit) -> Response:
         is_new = await _sent(visit, row, given)
     except AnswerConflict as conflict:
         return _conflict(conflict, body)
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         stored = await records.list_answers(connection, row["id"])
     answer = next(each for each in stored if each.answer_id == given.answer_id)
     return _json({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
@@ -150,7 +150,7 @@ async def _sent(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
 
 
 async def _first_draft(visit: Visit, decision_id: UUID) -> int | None:
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         found = await held.load_held(connection, decision_id, visit.now)
     return found.texts[0].held_id if found.texts else None
 

@@ -58,7 +58,7 @@ async def list_decisions(visit: Visit) -> Response:
         )
     except CursorRejected as error:
         raise Refused(400, "The cursor cannot be used", str(error)) from error
-    async with visit.store.single() as connection:  # what people have just changed
+    async with visit.store.autocommit() as connection:  # what people have just changed
         marks = await load_list_marks(connection, page.rows, visit.person.person_id)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
     detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
@@ -104,7 +104,7 @@ async def get_decision(visit: Visit) -> Response:
     """A decision with its snapshot, its reply and its review state."""
     not_found = Refused(404, "Not found", "There is no such decision, or you may not see it.")
     decision_id = visit.path_id("decision_id", not_found)
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
         if decision is None or not visit.may(Right.VIEW, decision.row["user_id"]):
             raise not_found

@@ -66,7 +66,7 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
         values = await load_page(visit, action, inline_panels=inline)
     except Refused as refused:
         answer_id = visit.path_id("decision_id", refused)
-        async with visit.store.single() as connection:
+        async with visit.store.autocommit() as connection:
             answered = await records.answered_decision(connection, answer_id)
         if refused is not NOT_FOUND or answered is None:
             raise
@@ -87,7 +87,7 @@ async def reveal_texts(visit: Visit) -> Response:
 
 async def show_similar(visit: Visit) -> Response:
     """Similar decisions, each under its own cover; on request only, as comparing texts takes longer."""
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         decision = await visible_decision_of_path(visit, connection)
         row = decision.row
         found = await similar.similar_to(connection, row["id"])
@@ -118,7 +118,7 @@ async def show_panels(visit: Visit) -> Response:
     names = visit.request.path_params["names"].split(",")
     if not set(names) <= PANELS.keys():
         raise NOT_FOUND
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         subject = _subject(visit, await visible_decision_of_path(visit, connection))
         wanted = [name for name in wanted_panels(subject) if name in names]
         loaded = await load_named_panels(connection, subject, wanted)
@@ -135,7 +135,7 @@ async def load_page(visit: Visit, action: LoggedAction, *, inline_panels: bool =
 
     Without ``inline_panels`` a browser with scripts requests the panels.
     """
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         decision = await visible_decision_of_path(visit, connection)
         subject, values = await _load_frame(visit, connection, decision, revealed=action in REVEALING)
         wanted = wanted_panels(subject)
@@ -242,7 +242,7 @@ async def load_row(visit: Visit) -> DecisionRow:
 
 async def load_decision(visit: Visit) -> VisibleDecision:
     """The decision of the path, with what the person may know of it; raises as ``show_decision`` refuses."""
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         return await visible_decision_of_path(visit, connection)
 
 

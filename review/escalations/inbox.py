@@ -55,7 +55,7 @@ async def list_account_waiting(visit: Visit) -> Response:
 async def _list(
     visit: Visit, accounts: tuple[str, ...] | None, *, account: str | None = None, tab: str = ""
 ) -> Response:
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         items = await waiting.list_waiting(connection, accounts, now=visit.now, limit=SHOWN)
         texts = await waiting.load_texts(connection, items, visit.now)
         count = len(items)
@@ -101,7 +101,7 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     row = values["row"]
     visit.require(Right.REVIEW, row["user_id"])
     accounts = visit.accounts(Right.REVIEW)
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         number = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
         following = await _following(visit, connection, row)
     return values | {
@@ -116,7 +116,7 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
 async def _open_next(visit: Visit, row: DecisionRow) -> Response:
     if (queue_id := query_id(visit, "queue")) is not None:
         return await redirect_to_next(visit, queue_id, ruled_on=row["id"])
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         following = await _following(visit, connection, row)
     query = f"answered={row['id']}"
     if following is None:

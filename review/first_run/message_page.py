@@ -117,7 +117,7 @@ def message_event(visit: Visit, user_id: str, event_id: str, text: str) -> dict[
 async def _watched(visit: Visit, user_id: str, event_id: str, entry_id: str) -> WatchedMessage:
     # before the decision: an event leaves the stream after its decision is stored
     place = await _place(visit, user_id, event_id, entry_id)
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         decision_id = await decided_event(connection, user_id, event_id)
         row = None if decision_id is None else await get_decision(connection, decision_id)
     snapshot = Snapshot()

@@ -243,7 +243,7 @@ class Visit:
         if connection is not None:
             await access_log.append_entry(connection, entry)
             return
-        async with self.store.single() as own:
+        async with self.store.autocommit() as own:
             await access_log.append_entry(own, entry)
 
     def entry(

@@ -96,7 +96,7 @@ async def _filters(visit: Visit, query: ListQuery) -> Filters:
     """The filters for this person."""
     if query.filters.review is None and query.filters.answered is None:
         return query.filters  # without a connection
-    async with visit.store.single() as connection:
+    async with visit.store.autocommit() as connection:
         return await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
 
 
@@ -118,7 +118,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
     except CursorRejected as error:
         title = "That page cannot be opened"
         raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
-    async with visit.store.single() as connection:  # what people have just changed
+    async with visit.store.autocommit() as connection:  # what people have just changed
         accounts = visit.accounts(Right.VIEW)
         marks = await load_list_marks(connection, page.rows, visit.person.person_id, views_on=accounts)
         samples = None if page.rows or visit.partial else await load_samples(visit, connection)

@@ -90,7 +90,7 @@ class EntryHandler:
 
     async def _has_last_run(self, entry_id: str) -> bool:
         """Whether an entry granted too often may run: its workers may have died without running it."""
-        await self.storage.outlast("granted_too_often")
+        await self.storage.wait_for_probe("granted_too_often")
         return await self.begin_run(entry_id) <= LAST_RUNS
 
     async def _bury(self, grant: EntryGrant, why: PayloadRejected) -> None:

@@ -65,7 +65,7 @@ class Storage:
             self._open.clear()
             self._doubted.set()
 
-    async def outlast(self, why: str) -> bool:
+    async def wait_for_probe(self, why: str) -> bool:
         """Close, and return when open again: True after an outage, False if the first probe passed."""
         before = self._outages
         self.doubt(why)
@@ -91,7 +91,7 @@ class Storage:
                 what, failures = f"{kind} in each of {FAILURES_BEFORE_POISON} runs", 0
             else:
                 return None
-            if not await self.outlast(kind):
+            if not await self.wait_for_probe(kind):
                 return what
 
     async def outlasting_outages(self, call: Callable[[], Awaitable[Value]]) -> Value:
@@ -106,7 +106,7 @@ class Storage:
             try:
                 return await call()
             except StorageUnavailable as error:
-                if await self.outlast(error.kind):
+                if await self.wait_for_probe(error.kind):
                     failing_since, pause_s = None, FIRST_PAUSE_S
                     continue
                 failing_since = clock.monotonic() if failing_since is None else failing_since

@@ -108,14 +108,14 @@ def test_connections_that_postgres_closed_are_replaced_unnoticed(database_url: s
 
     async def story() -> list[str]:
         async with Store(database_url) as store:
-            async with store.reading(), store.single():
+            async with store.reading(), store.autocommit():
                 pass
             with psycopg.connect(database_url, autocommit=True) as owner:
                 closed = owner.execute(OTHERS).fetchone()
             assert closed is not None
             assert closed[0] >= 2
             await asyncio.to_thread(_gone, database_url)
-            async with store.reading() as one, store.single() as other:
+            async with store.reading() as one, store.autocommit() as other:
                 return [str((await each.execute(READ_ONLY)).scalar()) for each in (one, other)]
 
     assert asyncio.run(story()) == ["on hushgate_reviewer", "off hushgate_reviewer"]
@@ -126,7 +126,7 @@ def test_a_single_statement_is_stored_at_once_and_a_reader_stores_nothing(databa
 
     async def story() -> str:
         async with Store(database_url, size=1) as store:
-            async with store.single() as connection:
+            async with store.autocommit() as connection:
                 await connection.execute(sa.text("INSERT INTO access_log (action) VALUES ('list')"))
             async with store.reading() as connection:
                 with pytest.raises(psycopg.errors.ReadOnlySqlTransaction, match="read-only"):
