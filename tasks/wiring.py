@@ -187,6 +187,10 @@ class WorkerParts:
         ports = replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
         return ModelConnection(endpoints=endpoints, ports=ports)
 
+    async def refresh_models(self) -> None:
+        """Use the model servers that are stored now."""
+        await self.storage.outlasting_outages(self.models.refresh)
+
     @cached_property
     def rulebooks(self) -> Rulebooks:
         """Accounts with their compiled rules."""
@@ -197,7 +201,6 @@ class WorkerParts:
             CompiledSets(self.pool, build_id()),
             policy_defaults=policy_defaults(self.settings),
             rollouts=None if rollouts is None else lambda ids: rollouts(self.pool, ids),
-            beside=self.models.refresh,
         )
 
     @cached_property

@@ -84,7 +84,6 @@ class Rulebooks:
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
         policy_defaults: the deployment's defaults by policy and field.
         rollouts: the running rollouts of accounts.
-        beside: called with every look for newer versions.
     """
 
     def __init__(
@@ -96,9 +95,7 @@ class Rulebooks:
         policy_defaults: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS,
         *,
         rollouts: Callable[[Collection[str]], Awaitable[Mapping[str, RunningRollout]]] | None = None,
-        beside: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._beside = beside
         self._rollouts = rollouts
         self._policy_defaults = policy_defaults
         self._load = load
@@ -143,8 +140,6 @@ class Rulebooks:
             while True:
                 await asyncio.sleep(REFRESH_S)
                 try:
-                    if self._beside is not None:
-                        await self._beside()
                     await self.begin_refresh()
                 except StorageUnavailable as error:
                     log.warning("rules_not_refreshed", error=error.kind)

@@ -22,15 +22,16 @@ AT_ONCE_S = 1.5
 """A second, and what a test's machine may take beside."""
 
 
-def connect(url: str, sandbox_url: str, model: str, key: str = "sk-stored") -> None:
-    """Store the model's server as the review pages do."""
+def connect(url: str, server_url: str, model: str = "", role: ModelRole = ModelRole.MODEL) -> None:
+    """Store the server of a role as the review pages do."""
+    key = "sk-stored"
 
     async def store() -> None:
-        server = StoredServer(role=ModelRole.MODEL, url=sandbox_url, key=SecretStr(key), model=model)
+        server = StoredServer(role=role, url=server_url, key=SecretStr(key), model=model)
         async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as source:
             async with source.connection() as connection:
                 await store_servers(connection, [server], SecretStr(KEY), changed_by="admin")
-            (row,) = await load_rows(source)
+            (row,) = (each for each in await load_rows(source) if each.role == role)
             assert row.sealed_key is not None
             assert key.encode() not in row.sealed_key
 
@@ -60,6 +61,23 @@ def test_a_worker_without_a_model_waits_and_goes_on(
     assert took_s < 10
     assert "sk-stored" not in str((decided, second))
     assert asked == ["first", "second"]
+
+
+def test_a_useless_server_hides_no_change_of_settings(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """An account is switched off although the stored servers cannot be used."""
+    with running(database_url, redis_url, sandbox, HUSHGATE_SECRETS_KEY=KEY) as engine:
+        user_id = engine.account()
+        before = engine.decide(user_id, "When are you open?")
+        connect(database_url, "http://[", role=ModelRole.JUDGE)
+        time.sleep(AT_ONCE_S)
+        engine.change(user_id, ai_control_enabled=False)
+        time.sleep(AT_ONCE_S)
+        after = engine.decide(user_id, "From when are you open?")
+
+    assert before["reason_code"] != "AI_DISABLED"
+    assert after["reason_code"] == "AI_DISABLED"
 
 
 @pytest.mark.parametrize("role", ["hushgate_gateway", "hushgate_audit"])
