@@ -58,6 +58,10 @@ class ModelConnections:
         """Whether events can be decided."""
         return self._connected.is_set()
 
+    def uses(self, endpoints: Endpoints) -> bool:
+        """Whether new events call these clients."""
+        return self._current is not None and self._current.endpoints is endpoints
+
     async def start(self) -> None:
         """Connect; with the servers of the environment alone while the stored ones cannot be read."""
         try:
@@ -67,7 +71,9 @@ class ModelConnections:
             self._stored = None
 
     async def refresh(self) -> None:
-        """Use what is stored now; running events keep the clients that they began with.
+        """Use what is stored now.
+
+        Running events keep the clients that they began with; held events begin again.
 
         Raises:
             StorageUnavailable: the stored servers cannot be read.

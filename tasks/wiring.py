@@ -184,7 +184,12 @@ class WorkerParts:
         endpoints = open_endpoints(settings, self.metrics)
         endpoints.prepare()
         ports = build_ports(settings, endpoints, self.pool, self.clock, self.guards)
-        ports = replace(ports, arrivals=LaneArrivals(self.lanes, self.pool), holds=self.holds)
+        ports = replace(
+            ports,
+            arrivals=LaneArrivals(self.lanes, self.pool),
+            holds=self.holds,
+            is_replaced=lambda: not self.models.uses(endpoints),
+        )
         return ModelConnection(endpoints=endpoints, ports=ports)
 
     async def refresh_models(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from worker.endings import REPLY, Ending
@@ -23,6 +23,7 @@ class AnswerPorts:
     moderator: Moderator | None
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
     holds: Holds = field(default_factory=Holds)
+    is_replaced: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -202,6 +202,7 @@ class Ports:
         judge: None when no judge is configured; its answers are then "unavailable".
         arrivals: None where no event can come meanwhile, such as a replay.
         retry: when calls to the model are repeated.
+        is_replaced: whether new events have other ports, so that a held event begins again with those.
     """
 
     clock: Clock
@@ -216,3 +217,4 @@ class Ports:
     retry: RetryPolicy = RetryPolicy()
     limits: ModelLimits = ModelLimits()
     holds: Holds = field(default_factory=Holds)
+    is_replaced: Callable[[], bool] = lambda: False

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from db.model_servers.stored import load_rows, store_servers
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
-from tests.support.running import running
+from tests.support.running import eventually, running
 from worker.settings import ModelRole, StoredServer
 
 KEY = base64.b64encode(bytes(32)).decode()
@@ -61,6 +61,22 @@ def test_a_worker_without_a_model_waits_and_goes_on(
     assert took_s < 10
     assert "sk-stored" not in str((decided, second))
     assert asked == ["first", "second"]
+
+
+def test_a_held_event_uses_corrected_servers(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """It waits for the wrong server until an administrator names the right one, not until its hold ends."""
+    connect(database_url, f"{sandbox.url}/no-api", role=ModelRole.MODERATION)
+    with running(database_url, redis_url, sandbox, HUSHGATE_SECRETS_KEY=KEY) as engine:
+        user_id = engine.account(documents={"Hours": ["We are open from nine to six."]})
+        held = engine.publish(user_id, "When are you open?")
+        eventually(lambda: engine.runtime.parts.holds.events, "a held event")
+        connect(database_url, sandbox.base_url, role=ModelRole.MODERATION)
+        decision = engine.decided(user_id, held)
+
+    assert decision["reason_code"] == "REPLIED"
+    assert sandbox.requests(route="moderations", contains="are you open?")
 
 
 def test_a_useless_server_hides_no_change_of_settings(

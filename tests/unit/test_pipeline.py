@@ -98,6 +98,7 @@ class World:
         self.judge = FakeJudge(judge) if judge else None
         self.arrivals = FakeArrivals(newer) if newer else None
         self.models: dict[str, FakeModel] = {}
+        self.is_replaced = False
 
     async def decide(
         self, asked: Event | None = None, owner: Account | None = None, **limits: Any
@@ -121,6 +122,7 @@ class World:
             judge=self.judge,
             arrivals=self.arrivals,
             limits=ModelLimits(**limits),
+            is_replaced=lambda: self.is_replaced,
         )
         return await decide(case, ports)
 
@@ -313,6 +315,18 @@ async def test_cancelled_while_holding_nothing_later_has_run() -> None:
     await asyncio.sleep(0)
 
     assert world.calls == (tries, 0, 0, 0)
+
+
+async def test_a_held_event_begins_again_when_other_servers_are_in_force() -> None:
+    """It is put back at its next attempt; a wait that is not a hold ends with the servers it began with."""
+    held, short = World(moderation=[DOWN]), World(moderation=[DOWN])
+    held.is_replaced = short.is_replaced = True
+    with pytest.raises(asyncio.CancelledError):
+        await held.decide()
+    blocked = await short.decide(owner=account(moderation_failure="block"))
+
+    assert held.calls == (1, 0, 0, 0)
+    assert blocked.reason_code == Reason.MODERATION_UNAVAILABLE
 
 
 async def test_cancelled_while_the_model_is_asked_it_is_not_asked_again() -> None:

@@ -95,11 +95,17 @@ async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
 
 
 async def _pause(run: GuardedRun, seconds: float, *, leaves: bool) -> None:
-    """Wait between two attempts; ``leaves``: without a place in flight, and without the account's slot."""
+    """Wait between two attempts; ``leaves``: without a place in flight, and without the account's slot.
+
+    Raises:
+        asyncio.CancelledError: the held event is put back, without room or to begin again with other ports.
+    """
     event, clock, holds = run.case.event, run.ports.clock, run.ports.holds
     with holds.waiting(event, now_s=clock.monotonic(), leaves=leaves):
         async with holds.slot_released(event) if leaves else nullcontext():
             await clock.sleep(seconds)
+    if leaves and run.ports.is_replaced():
+        raise asyncio.CancelledError("other servers are in force")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -125,6 +125,11 @@ class ModerationPorts(Protocol):
     @property
     def holds(self) -> Holds:
         """Counts the calls that wait."""
+        ...
+
+    @property
+    def is_replaced(self) -> Callable[[], bool]:
+        """Whether new events have other ports."""
         ...
 
 
