@@ -73,15 +73,16 @@ class FleetLimits:
 
     async def read_pauses(self) -> None:
         """Pause each upstream that asked another process for a pause; none while Redis does not answer."""
+        upstreams = dict(self._upstreams)  # other servers may come meanwhile
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
-                for account in self._upstreams:
+                for account in upstreams:
                     pipe.pttl(self._pause_key(account))
                 left = await pipe.execute()
         except (RedisError, OSError) as error:
             log.debug("pauses_not_read", error=type(error).__name__)
             return
-        for limits, left_ms in zip(tuple(self._upstreams.values()), left, strict=True):
+        for limits, left_ms in zip(upstreams.values(), left, strict=True):
             if left_ms > 0:
                 limits.pause(left_ms / 1000)
 

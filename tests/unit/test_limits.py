@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Self, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis.asyncio import Redis
 
 from tasks.limits.account_limits import LimitWaits
+from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.learned import pause_s, quotas
 from tasks.limits.quotas import MinuteCount, QuotaReport, summed
+from tasks.limits.upstream_limits import UpstreamLimits
 from tests.support.samples import event
+from worker.adapters.call_guard import Upstream
 from worker.adapters.server_waits import retry_after_s
 from worker.adapters.system_clock import SystemClock
 from worker.errors import ConfigurationError
 from worker.moderation_holds import Holds
-from worker.settings import load
+from worker.settings import Settings, load
 from worker.settings.calls import CallSettings, Resource, UpstreamKind
+from worker.supervisor import Supervisor
 
 
 @pytest.mark.parametrize(
@@ -175,3 +182,47 @@ async def test_without_room_only_an_event_that_called_no_model_is_put_back() -> 
 
     assert before == (["new"], 1)
     assert ended == ["new", "paid"]
+
+
+class PausingRedis:
+    """Says that every upstream pauses, and lets others come while it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def pipeline(self, **_: object) -> Self:
+        """The calls of one round trip."""
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    def pttl(self, key: str) -> None:
+        """Ask for one pause."""
+        self.asked.append(key)
+
+    async def execute(self) -> list[int]:
+        """Every pause lasts a minute."""
+        self.meanwhile()
+        return [60_000] * len(self.asked)
+
+
+async def test_servers_that_are_connected_meanwhile_disturb_no_pause() -> None:
+    """They have theirs at the next look."""
+    redis, clock = PausingRedis(), SystemClock()
+    settings = Settings.model_validate({"DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h"})
+    fleet = FleetLimits(cast("Redis", redis), settings, worker="w", clock=clock, work=Supervisor())
+
+    def limits(url: str) -> UpstreamLimits:
+        return fleet.of(UpstreamKind.MODEL, Upstream(name="model", url=url, key_id="none", model="m"))
+
+    known = limits("http://known")
+    redis.meanwhile = lambda: limits("http://new")
+    await fleet.read_pauses()
+
+    assert known.pause_left_s > 0
+    assert limits("http://new").pause_left_s == 0
