@@ -124,6 +124,12 @@ def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
     assert (spoken(text), protocol_in(text)) == (text, "")
 
 
+@pytest.mark.parametrize("comment", ["<!-- refuse -->", "<!-- refuse", "<!-- refuse <!-- politely -->"])
+def test_a_comment_of_html_is_not_sent(comment: str) -> None:
+    """It may hold a thought; an answer that was cut in a comment has no end mark."""
+    assert spoken(f"We are open.\n{comment}") == "We are open."
+
+
 @pytest.mark.parametrize("unit", [" ", "\n", " \n", "<!--", "<think>", "\nuser:", "\ue200"])
 def test_the_search_for_protocol_takes_linear_time(unit: str) -> None:
     """A model that repeats a sign until its limit does not stop the worker."""

@@ -40,7 +40,7 @@ THOUGHTS: Final = tuple(
 _CODE: Final = r"```.*?(?:```|\Z)|`[^`\n]*`"
 CODE: Final = re.compile(_CODE, re.DOTALL)
 ASIDES: Final = re.compile(
-    rf"(?P<code>{_CODE})|<!--(?:(?!<!--).)*?-->"
+    rf"(?P<code>{_CODE})|<!--.*?(?:-->|\Z)"
     r"|<details\b[^<>]{0,200}\breasoning\b[^<>]{0,200}>.*?(?:</details>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
