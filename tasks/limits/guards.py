@@ -86,6 +86,8 @@ class Guards:
         """Forget the guards of former servers; running calls keep theirs, and the places are shared."""
         self._settings = settings
         self._guards = {}
+        if self._metrics is not None:
+            self._metrics.forget_upstreams()
 
     def __iter__(self) -> Iterator[CallGuard]:
         return iter(self._guards.values())

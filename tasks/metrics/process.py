@@ -118,6 +118,11 @@ class WorkerMetrics:
             shown = self._upstream_gauges[spec.name] = gauge(spec, self.registry)
         shown.labels(upstream, *more).set_function(value)
 
+    def forget_upstreams(self) -> None:
+        """Serve no gauge of an upstream until it is shown again."""
+        for shown in self._upstream_gauges.values():
+            shown.clear()
+
     def _account(self, user_id: str) -> str:
         if user_id not in self._accounts and len(self._accounts) >= self._most_accounts:
             return OTHER

@@ -18,6 +18,7 @@ from cli.deployment.metrics import HEAD
 from db.fleet.figures import StoredFigures
 from db.health.conservation import Balance
 from tasks.fleet.state import FleetState, ShardState, StreamState, imbalance_of
+from tasks.limits.guards import Guards
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.fleet import COUNTED_S, FRESH_S, FleetCollector, fleet_metrics
@@ -27,6 +28,8 @@ from tasks.metrics.web import measured
 from tests.support.samples import event
 from worker.model import Decision, DecisionKind, Stage, StageOutcome, StageRecord, Tokens
 from worker.reasons import Reason
+from worker.settings import Settings
+from worker.settings.calls import UpstreamKind
 from worker.settings.metrics import MetricsSettings
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +56,23 @@ def decision(user_id: str, reason: Reason = Reason.REPLIED, **more: object) -> D
 
 def counted(*, accounts: int = 0) -> WorkerMetrics:
     return WorkerMetrics(ProcessMetrics("worker"), accounts=accounts)
+
+
+def test_a_server_that_is_no_longer_used_has_no_breaker() -> None:
+    """Its open breaker would stay open, and the alert with it: no call would close it."""
+    metrics = counted()
+    settings = Settings.model_validate(
+        {"DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", "HUSHGATE_MODEL_URL": "http://h"}
+    )
+    guards = Guards(settings, metrics)
+    for kind, name in ((UpstreamKind.MODEL, "model"), (UpstreamKind.JUDGE, "judge")):
+        guards.guard(kind, name, "m")
+    guards.begin(settings)
+    guards.guard(UpstreamKind.MODEL, "model", "m")
+    shown = generate_latest(metrics.registry).decode()
+
+    assert 'hushgate_breaker_state{upstream="model"} 0.0' in shown
+    assert 'upstream="judge"' not in shown
 
 
 def value(metrics: WorkerMetrics, name: str, **labels: str) -> float | None:
