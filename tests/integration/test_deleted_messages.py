@@ -148,7 +148,7 @@ async def test_a_worker_with_a_wrong_clock_sends_each_reply_until_its_latest_tim
     made = await shop.escalated()
     change = "UPDATE outbox SET send_before = now() + %s * interval '1 s' WHERE decision_id = %s"
     shop.rows(change, left_s, made.decision_id)
-    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + by)
+    monkeypatch.setattr("tasks.wiring.machine_now", lambda: datetime.now(UTC) + by)
     await parts_of(shop.workers, shop.redis).relay.send_all()
     query = "SELECT delivered_at IS NULL AS kept, cancel_reason FROM outbox WHERE decision_id = %s"
 
@@ -196,7 +196,7 @@ async def test_a_worker_whose_clock_is_fast_ends_no_undo_window_early(
         FROM outbox WHERE decision_id = %s
     """
     shop.rows(query, uuid4(), made.decision_id)
-    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + FAST)
+    monkeypatch.setattr("tasks.wiring.machine_now", lambda: datetime.now(UTC) + FAST)
     retractor = parts_of(shop.workers, shop.redis).retractor
     early = await retractor.deliver_batch()
     past = "UPDATE retractions SET not_before = now() - interval '1 s' WHERE decision_id = %s"

@@ -13,7 +13,6 @@ from db.health.database_clock import KEPT_S, DatabaseClock
 from db.pool import Pool, create_pool, fetch_rows
 from tests.support.shop import parts_of
 from tests.support.webhooks import Receiver, add_endpoint, add_events, new_account, receiving, send_due
-from worker.adapters.system_clock import SystemClock
 
 TIMES = """
     SELECT w.failed_at - now(), d.next_attempt_at - now(), d.created_at - now()
@@ -34,7 +33,7 @@ async def test_a_wrong_clock_delays_no_webhook(
 ) -> None:
     """An attempt fails at a worker whose clock is ten minutes off; another one makes the next in time."""
     wrong = timedelta(seconds=offset_s)
-    monkeypatch.setattr(SystemClock, "now", lambda _: datetime.now(UTC) + wrong)
+    monkeypatch.setattr("tasks.wiring.machine_now", lambda: datetime.now(UTC) + wrong)
     account = new_account()
     async with receiving(Receiver(status=500)) as receiver:
         endpoint = await add_endpoint(
