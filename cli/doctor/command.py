@@ -37,7 +37,7 @@ from worker.settings import Settings, load
 from worker.settings.secret_files import SUFFIX
 
 LEAST_PYTHON: Final = (3, 11)
-VARIABLE: Final = re.compile(r"^  ([A-Z_]+): ", re.MULTILINE)
+VARIABLE: Final = re.compile(r"^  ([A-Z0-9_]+)[.:]", re.MULTILINE)
 NO_HOST: Final = "not-set.invalid"
 MISSING: Final = {
     "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
@@ -119,7 +119,7 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
 def _usable_part(error: ConfigurationError) -> Settings:
     """The settings without what is wrong, so that one mistake does not hide others."""
     wrong = {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))}
-    given = os.environ | dotenv_values(".env")
+    given = dotenv_values(".env") | os.environ
     usable = {
         name: value for name, value in given.items() if value and name.removesuffix(SUFFIX) not in wrong
     }
@@ -131,9 +131,7 @@ def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
         yield from group.checks(settings)
     except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
         if NO_HOST in str(error):
-            yield failed(
-                group.name, "not checked, because a setting is missing or wrong", "correct the settings"
-            )
+            yield failed(group.name, NOT_CHECKED, "correct the settings")
             return
         found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)
