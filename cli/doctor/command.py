@@ -42,6 +42,7 @@ NO_HOST: Final = "not-set.invalid"
 MISSING: Final = {
     "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
     "REDIS_URL": f"redis://{NO_HOST}",
+    "HUSHGATE_BROKER_URL": f"redis://{NO_HOST}",
 }
 """In place of a required setting, so that the checks which do not need it run."""
 NOT_CHECKED: Final = "not checked, because a setting is missing or wrong"
@@ -107,7 +108,9 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = load(Settings)
     except ConfigurationError as error:
         yield failed("settings", str(error), "set the variables; hushgate config example prints them all")
-        settings = _usable_part(error)
+        if (usable := _usable_part(error)) is None:
+            return
+        settings = usable
     else:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
     settings, check = connected_models(settings)
@@ -116,14 +119,19 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         yield from _guarded(group, settings)
 
 
-def _usable_part(error: ConfigurationError) -> Settings:
-    """The settings without what is wrong, so that one mistake does not hide others."""
-    wrong = {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))}
-    given = dotenv_values(".env") | os.environ
-    usable = {
-        name: value for name, value in given.items() if value and name.removesuffix(SUFFIX) not in wrong
-    }
-    return load(Settings, {name: url for name, url in MISSING.items() if name in wrong} | usable)
+def _usable_part(error: ConfigurationError) -> Settings | None:
+    """The settings without what is wrong, so that one mistake does not hide others; None where none load."""
+    wrong: set[str] = set()
+    places = (dotenv_values(".env"), os.environ)  # the environment wins, as in every process
+    given = {name: value for place in places for name, value in place.items() if value}
+    while new := {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))} - wrong:
+        wrong |= new
+        usable = {name: value for name, value in given.items() if name.removesuffix(SUFFIX) not in wrong}
+        try:
+            return load(Settings, {name: url for name, url in MISSING.items() if name in wrong} | usable)
+        except ConfigurationError as further:  # files of secrets are reported before all others
+            error = further
+    return None
 
 
 def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
