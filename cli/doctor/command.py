@@ -37,7 +37,7 @@ from worker.settings import Settings, load
 from worker.settings.secret_files import SUFFIX
 
 LEAST_PYTHON: Final = (3, 11)
-VARIABLE: Final = re.compile(r"^  ([A-Z_]+)[.:]", re.MULTILINE)
+VARIABLE: Final = re.compile(r"^  ([A-Z0-9_]+)[.:]", re.MULTILINE)
 NO_HOST: Final = "not-set.invalid"
 MISSING: Final = {
     "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
@@ -122,7 +122,8 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
 def _usable_part(error: ConfigurationError) -> Settings | None:
     """The settings without what is wrong, so that one mistake does not hide others; None where none load."""
     wrong: set[str] = set()
-    given = {name: value for name, value in (os.environ | dotenv_values(".env")).items() if value}
+    places = (dotenv_values(".env"), os.environ)  # the environment wins, as in every process
+    given = {name: value for place in places for name, value in place.items() if value}
     while new := {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))} - wrong:
         wrong |= new
         usable = {name: value for name, value in given.items() if name.removesuffix(SUFFIX) not in wrong}

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from worker.settings import OFF, Settings
-from worker.settings.environment import secret_variables
+from worker.settings import OFF, SECRETS
+from worker.settings.environment import NOT_OURS
 from worker.settings.secret_files import SUFFIX
 
 OPENAI_HOST: Final = "https://api.openai.com/"
@@ -73,8 +73,7 @@ def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[
 
 def inherited_keys(environment: Mapping[str, str], outside: Mapping[str, str]) -> tuple[str, ...]:
     """Names of the caller's keys that another shell needs too: their values are never printed."""
-    secret = secret_variables(Settings.model_fields.values())
-    ours = (name for name in sorted(outside) if name in secret and _is_ours(name))
+    ours = (name for name in sorted(outside) if name in SECRETS and _is_ours(name))
     return tuple(name for name in ours if outside[name] and outside[name] == environment.get(name))
 
 
@@ -83,4 +82,5 @@ def _names(environment: Mapping[str, str], names: tuple[str, ...]) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith(PREFIXES) and name not in {BEAT_FILE, *SERVERS}
+    is_known = name.startswith(PREFIXES) and not NOT_OURS.fullmatch(name)
+    return is_known and name not in {BEAT_FILE, *SERVERS}

@@ -32,6 +32,7 @@ REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-
 ``everysec`` (4,400 events/s against 4,400), a lone publisher waits 3.6 ms instead of 0.1 ms an event."""
 VALKEY_START_S: Final = 120.0
 """A start takes 0.2 s on an idle machine; a server that ends meanwhile is noticed at once."""
+VALKEY: Final = "valkey-server"
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
 """Loopback is open to every user of the machine: without our password only the library's PING works."""
 
@@ -81,7 +82,8 @@ class Stack:
         """
         if self._data:
             self._take_folder()
-        self._folder.chmod(0o755)  # as root, Postgres runs as a user of its own and must get through
+        if os.geteuid() == 0:  # then Postgres runs as a user of its own, who must get through
+            self._folder.chmod(0o755)
         if not self.database_url:
             self.start_postgres()
         if not self.redis_url:
@@ -104,6 +106,7 @@ class Stack:
                 f"--data: expected a folder that no other process uses, got {self._folder}"
             ) from None
         self._lock = lock
+        _end_left_over(self.redis_folder)
 
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
@@ -183,6 +186,16 @@ class Stack:
             shutil.rmtree(self._folder, ignore_errors=True)
         elif self._lock:
             self._lock.close()
+
+
+def _end_left_over(folder: Path) -> None:
+    """End the Valkey of a killed fleet: two servers that append to the same file would lose entries."""
+    found = psutil.process_iter(["name", "cwd"])
+    left = [each for each in found if (each.info["name"], each.info["cwd"]) == (VALKEY, str(folder))]
+    for each in left:
+        each.terminate()
+    if psutil.wait_procs(left, timeout=VALKEY_START_S)[1]:
+        raise ConfigurationError(f"--data: expected a folder that no other process uses, got {folder.parent}")
 
 
 def _running_postgres(pgdata: Path) -> PostgresServer:

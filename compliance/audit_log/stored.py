@@ -56,9 +56,6 @@ class Leaf:
     erasable_hash: bytes
     hash: bytes
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", LeafKind(self.kind))
-
     def is_sound(self) -> bool:
         """Whether its columns lead to its hash, which the signed root covers."""
         about = (self.kind, self.subject_id, self.subject_at, self.due_from)

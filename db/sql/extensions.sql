@@ -10,7 +10,10 @@ BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions
                WHERE name = 'vector' AND string_to_array(default_version, '.')::int[] >= '{0,8}') THEN
         CREATE EXTENSION IF NOT EXISTS vector;
-        ALTER EXTENSION vector UPDATE;
+        -- only its owner may, who is another one where an administrator made it
+        IF (SELECT string_to_array(extversion, '.')::int[] < '{0,8}' FROM pg_extension WHERE extname = 'vector') THEN
+            ALTER EXTENSION vector UPDATE;
+        END IF;
     ELSE
         CREATE DOMAIN halfvec AS text;
     END IF;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -108,3 +109,17 @@ def test_doctor_checks_the_rest_beside_a_wrong_setting(
     assert named in rows["settings"]["found"]
     assert rows["migrations"]["state"] == "ok"
     assert rows["redis"]["found"].startswith(redis)
+
+
+def test_doctor_reads_the_environment_before_the_file_beside_a_wrong_setting(
+    worker_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every process does: DATABASE_URL of ``.env`` is another database, which is not checked."""
+    (tmp_path / ".env").write_text("DATABASE_URL=postgresql://someone@127.0.0.1:1/none\n")
+    monkeypatch.chdir(tmp_path)
+    given = {"DATABASE_URL": worker_url, "HUSHGATE_SHARD": "1"}
+
+    done = CliRunner().invoke(command_line(["doctor"]), ["doctor", "--offline", "--json"], env=given)
+
+    rows = {row["check"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert rows["migrations"]["state"] == "ok"

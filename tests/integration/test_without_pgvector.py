@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from cli.accounts.documents import app
 from cli.stack import Stack
-from db.schema import migrate
+from db.schema import logins, migrate
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.integration.test_database import differences
@@ -71,6 +71,23 @@ def test_documents_are_searched_by_words_until_pgvector_arrives(
     assert model["model"] == "hash"
     assert embedded["found_by"] != "words"
     assert differences(without_pgvector) == []
+
+
+@pytest.mark.usefixtures("template")  # the roles of the services exist, as beside another database
+def test_pgvector_of_an_administrator_is_used_as_it_is(stack: Stack) -> None:
+    """The owner of the tables does not own the extension, and cannot update it."""
+    create_database(stack.database_url, "made_with_pgvector")
+    url = database_at(stack.database_url, "made_with_pgvector")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE ROLE tables_owner LOGIN CREATEROLE PASSWORD 'ownerpass'")
+        connection.execute(f"GRANT {', '.join(logins.ROLES.values())} TO tables_owner WITH ADMIN OPTION")
+        connection.execute("GRANT SET ON PARAMETER hushgate.erasing, hushgate.sweeping TO tables_owner")
+        connection.execute("ALTER DATABASE made_with_pgvector OWNER TO tables_owner")
+
+    migrate.upgrade(logins.url_of(url, "tables_owner", "ownerpass"))
+
+    assert differences(url) == []
 
 
 def test_a_database_in_another_encoding_is_refused_before_a_table_is_made(stack: Stack) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cli.output_file import output_file, private_file
-from cli.stack.environment import completed, names_models
+from cli.stack.environment import PREFIXES, completed, exports, inherited_keys, names_models
 from db.backup import dump
 from worker.errors import ConfigurationError
-from worker.settings import Settings
+from worker.settings import SECRETS, Settings
 
 URL = "postgresql://hushgate@127.0.0.1:1/none"
 MODEL_SERVERS = {"DATABASE_URL": URL, "REDIS_URL": "redis://h"}
@@ -100,3 +100,13 @@ def test_a_key_in_a_file_names_a_server() -> None:
     """The sandbox answers only where the caller names no server in any form."""
     assert names_models({"HUSHGATE_MODEL_KEY_FILE": "/run/secrets/model"})
     assert not names_models({"DATABASE_URL": "postgresql://h/d"})
+
+
+def test_secrets_of_the_caller_are_named_and_never_printed() -> None:
+    """Also those of the review pages, the logins and the log; a client's old token is not passed on."""
+    secret = sorted(name for name in SECRETS if name.startswith(PREFIXES))
+    outside = dict.fromkeys([*secret, "HUSHGATE_TOKEN"], "zqxsecret")
+    servers = {"DATABASE_URL": "d", "REDIS_URL": "r", "HUSHGATE_REVIEW_URL": "u"}
+
+    assert exports(outside | servers, outside) == servers
+    assert inherited_keys(outside | servers, outside) == tuple(secret)

@@ -192,7 +192,7 @@ async def _lock(connection: Connection, rollout: Trial) -> None:
     """Wait for other changes of the account's settings; refuse when others are in force."""
     await connection.execute(SERIALISE, (rollout.user_id,))
     found = await first_value(connection, IN_FORCE, (rollout.user_id,))
-    if found and found != rollout.base_version:
+    if found != rollout.base_version:
         raise TrialRefused(
             f"candidate: expected one that was made from version {found}, which is in force,"
             f" got one from version {rollout.base_version}; store it anew"
