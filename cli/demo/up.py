@@ -44,7 +44,7 @@ def up(
     command ends with a reason when the port of the review pages is in use, or when a process fails to start
     three times in a row.
     """
-    say(starting("the workers"))
+    say(starting("the workers", sandbox=sandbox))
     with fleet(sandbox=sandbox, sandbox_options=OPTIONS, data=data) as running:
         running.require_review_port()
         throwaway = running.sandboxed and running.owns_database and data is None
