@@ -13,10 +13,12 @@ from cli.stack.environment import names_models
 from cli.stack.fleet import Fleet
 
 
-def starting(workers: str) -> str:
-    """What is started; servers that the caller names are not."""
+def starting(workers: str, *, sandbox: bool = True) -> str:
+    """What is started; servers that the caller names are not, nor an unwanted sandbox."""
     own = (("Postgres", os.environ.get("DATABASE_URL")), ("Valkey", os.environ.get("REDIS_URL")))
-    servers = [name for name, url in (*own, ("the sandbox", names_models(os.environ))) if not url]
+    servers = [name for name, url in own if not url]
+    if sandbox and not names_models(os.environ):
+        servers.append("the sandbox")
     return f"starting {', '.join((*servers, workers))} and the review pages on this machine ..."
 
 

@@ -44,7 +44,7 @@ def up(
     command ends with a reason when the port of the review pages is in use, or when a process fails to start
     three times in a row.
     """
-    say(starting("the workers"))
+    say(starting("the workers", sandbox=sandbox))
     with fleet(sandbox=sandbox, sandbox_options=OPTIONS, data=data) as running:
         running.require_review_port()
         throwaway = running.sandboxed and running.owns_database and data is None
@@ -72,7 +72,7 @@ def _models(running: Fleet) -> str:
         return "the sandbox answers: no model, it copies sentences by shared words, right or wrong"
     settings = load(Settings, running.environment)
     if settings.models_problem is not None:
-        return f"no model yet: the workers wait until one is connected at {running.review_url}/connect"
+        return f"the model is the one connected at {running.review_url}/connect; without one the workers wait"
     servers = settings.servers
     moderation = servers.moderation.url if servers.moderation else "off (HUSHGATE_MODERATION_URL names none)"
     return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"

@@ -106,8 +106,13 @@ def _disclosure(row: DecisionRow, answer: ResolvedAnswer, account: Account) -> s
     """The account's AI disclosure in the author's language; None when no model wrote the text."""
     if answer.outcome not in OF_THE_MODEL or answer.held is None or answer.held.draft is None:
         return None
-    language, texts = Snapshot.from_json(row["snapshot_json"]).language, account.disclosure_texts
-    return text_for_author(texts, row["message_text"], published=language, languages=account.languages)
+    return text_for_author(
+        account.disclosure_texts,
+        row["message_text"],
+        published=Snapshot.from_json(row["snapshot_json"]).language,
+        languages=account.languages,
+        reply=answer.text or "",
+    )
 
 
 def _record(checked: CheckedAnswer) -> dict[str, Any]:

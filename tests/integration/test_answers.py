@@ -63,11 +63,11 @@ class Desk:
         assert row["reason_code"] == "LOW_CONFIDENCE_ESCALATED"
         return row
 
-    def suggested(self, **settings: Any) -> dict[str, Any]:
+    def suggested(self, question: str = QUESTION, **settings: Any) -> dict[str, Any]:
         """A decision of an account in the mode ``suggest``."""
         self.engine.sandbox.reset()
         user_id = self.engine.account(documents=HOURS, reply_mode="suggest", **settings)
-        return self.engine.decide(user_id, QUESTION)
+        return self.engine.decide(user_id, question)
 
     def sent(self, user_id: str, answer_id: str) -> dict[str, Any]:
         """The entry of an answer on the reply stream."""
@@ -176,6 +176,16 @@ def test_an_edited_draft_is_marked_and_can_release_the_conversation(desk: Desk, 
         "released": True,
     }
     assert owner == {"ai": True, "cause": "release"}
+
+
+def test_the_disclosure_of_an_approved_draft_is_in_the_drafts_language(desk: Desk, reviewer: Visitor) -> None:
+    """The typing errors of the message look like Polish."""
+    texts = {"en": "An AI answers.", "de": "Hier antwortet eine KI.", "pl": "Odpowiada asystent."}
+    row = desk.suggested("is teh shop opn tomorow", disclosure_texts=texts)
+    form = form_of(reviewer, row)
+    answer(reviewer, row, form, action="approve")
+
+    assert desk.sent(row["user_id"], form["answer"])["disclosure"] == texts["en"]
 
 
 def test_a_written_answer_is_not_the_models(desk: Desk, reviewer: Visitor) -> None:

@@ -174,6 +174,24 @@ def test_a_port_that_is_taken_ends_the_command_with_its_number(
     assert versions(url) == []
 
 
+@pytest.mark.usefixtures("restored_logging")
+@pytest.mark.parametrize(("options", "starts"), [((), True), (("--no-sandbox",), False)])
+def test_the_sandbox_is_announced_only_when_it_starts(
+    url: str, redis_url: str, tmp_path: Path, *, options: tuple[str, ...], starts: bool
+) -> None:
+    """With --no-sandbox none is."""
+    with taken() as port:
+        shell = shell_at(
+            tmp_path,
+            DATABASE_URL=url,
+            REDIS_URL=redis_url,
+            HUSHGATE_REVIEW_URL=f"http://127.0.0.1:{port}",
+        )
+        ended = shell.run("up", *options)
+
+    assert ("the sandbox" in ended.err.splitlines()[0]) is starts
+
+
 def test_a_process_that_cannot_start_ends_the_fleet_with_its_reason(
     processes: Callable[[str], Fleet],
 ) -> None:

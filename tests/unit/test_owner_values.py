@@ -218,3 +218,22 @@ def test_a_new_account_speaks_to_customers_in_their_language(language: str, mess
     ]
 
     assert found == [account.disclosure_texts[language], account.handoff_texts[language]]
+
+
+@pytest.mark.parametrize(
+    ("message", "published", "reply", "language"),
+    [
+        ("is teh shop opn tomorow", None, "The shop is open from Monday to Friday.", "en"),
+        ("is teh shop opn tomorow", "pl", "The shop is open from Monday to Friday.", "pl"),
+        ("Wann habt ihr auf?", None, "9:30", "de"),
+        ("Når kommer bestillingen min?", None, "Butikken er åpen mandag til fredag fra 9.30 til 18.", "en"),
+    ],
+)
+def test_a_text_beside_a_reply_is_in_the_language_of_the_reply(
+    message: str, published: str | None, reply: str, language: str
+) -> None:
+    """A published language counts first; a reply of unknown language changes nothing."""
+    texts = new_account("shop").disclosure_texts
+    found = text_for_author(texts, message, published=published, languages=(), reply=reply)
+
+    assert found == texts[language]

@@ -661,6 +661,15 @@ async def test_a_reply_has_the_disclosure_in_the_author_s_language(language: str
     assert (none.reply, none.disclosure) == (None, None)
 
 
+async def test_the_disclosure_of_a_message_with_typing_errors_is_in_the_reply_s_language() -> None:
+    """The errors look like Polish, the reply does not."""
+    texts = {**TEXTS, "de": "Hier antwortet eine KI.", "pl": "Odpowiada asystent."}
+    owner = account(disclosure_texts=texts, assessment_policy=GUARDRAIL)
+    sent = await World(judge=[1.0]).decide(event(text="is teh shop opn tomorow"), owner)
+
+    assert (sent.reason_code, sent.disclosure) == (Reason.REPLIED, TEXTS["en"])
+
+
 @pytest.mark.parametrize(
     ("failed", "category"),
     [("timeout", "TIMEOUT"), ("server_error", "TOOL_FAILURE"), ("rejected", "TOOL_FAILURE")],

@@ -144,18 +144,19 @@ def _texts(run: Run, draft: Draft) -> AccountTexts:
     by_tier = {
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
+    reply = draft.text if sent or draft.part else ""
     return AccountTexts(
-        disclosure=text_of(run, run.case.account.disclosure_texts),
+        disclosure=text_of(run, run.case.account.disclosure_texts, reply),
         fallback=None if sent else text_of(run, run.case.account.fallback_texts),
-        missing=text_of(run, delivery.missing_texts) if draft.part else None,
-        confidence=text_of(run, by_tier) if with_confidence else None,
+        missing=text_of(run, delivery.missing_texts, reply) if draft.part else None,
+        confidence=text_of(run, by_tier, reply) if with_confidence else None,
     )
 
 
-def text_of(run: Run, texts: Mapping[str, str]) -> str | None:
-    """The text in the language of the event's author; None without a text."""
-    event = run.case.event
-    return text_for_author(texts, event.text, published=event.language, languages=run.case.account.languages)
+def text_of(run: Run, texts: Mapping[str, str], reply: str = "") -> str | None:
+    """The text in the language of the event's author, who gets it with the reply; None without a text."""
+    event, languages = run.case.event, run.case.account.languages
+    return text_for_author(texts, event.text, published=event.language, languages=languages, reply=reply)
 
 
 def better(before: Draft, after: Draft | None) -> Draft:

@@ -147,14 +147,23 @@ def text_in_language(texts: Mapping[str, str], language: str | None) -> str | No
 
 
 def text_for_author(
-    texts: Mapping[str, str], message: str, *, published: str | None, languages: Sequence[str]
+    texts: Mapping[str, str],
+    message: str,
+    *,
+    published: str | None,
+    languages: Sequence[str],
+    reply: str = "",
 ) -> str | None:
     """The text in the language of a message's author, else the English one, else any; None without a text.
 
     ``published``: the language of the message as its publisher gave it. ``languages``: codes that the account
-    answers in; empty: those of the texts.
+    answers in; empty: those of the texts. ``reply``: what is sent with the text; its language counts more
+    than the message's, in which typing errors can look like another language.
     """
     if len(texts) <= 1:
         return text_in_language(texts, None)
-    language = query_language(message, published=published, configured=languages or tuple(texts))
+    configured = languages or tuple(texts)
+    language = query_language(message, published=published, configured=configured)
+    if language and reply and not published:
+        language = detect_language(reply, configured) or language
     return text_in_language(texts, language)
