@@ -13,7 +13,6 @@ from worker.account_settings import SETTINGS, changed
 from worker.model import Account
 from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of
 
-SHOWN = ("setting", "before", "after")
 NEW = Account(user_id="new", version=0)
 """Stands for the account while no account is named."""
 
