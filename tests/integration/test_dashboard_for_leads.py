@@ -58,8 +58,8 @@ def url(database_url: str) -> str:
         connection.execute(
             "INSERT INTO answers (id, user_id, conversation_id, message_id, decision_id, decision_at, scope,"
             " outcome, text, person, released, rules_version, created_at)"
-            " VALUES (gen_random_uuid(), 'other', %s, 'm', %s, %s, 'chat', 'written', 'Nine.', 'kim', false, 1,"
-            " %s)",
+            " VALUES (gen_random_uuid(), 'other', %s, 'm', %s, %s, 'chat', 'written', 'Nine.', 'kim', false,"
+            " 1, %s)",
             (rows[7]["conversation_id"], rows[7]["id"], rows[7]["created_at"], NOW),
         )
     while stored(database_url, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
