@@ -36,6 +36,12 @@ CONNECTED = """
     INSERT INTO model_servers (role, url, model, changed_by) VALUES ('judge', %s, %s, 'admin')
     ON CONFLICT (role) DO UPDATE SET url = excluded.url, model = excluded.model RETURNING 1
 """
+CAREFUL = """
+    INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
+        'version', r.version + 1, 'reply_mode', 'suggest'))).*
+    FROM ai_rules r WHERE user_id = %s ORDER BY version DESC LIMIT 1 RETURNING 1
+"""
+"""The page that switches on automatic answers shows drafts while these are off."""
 CORPUS = (
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -129,6 +135,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
             "access_log", action="search", person=hostile("person"), user_id=world.account, detail=detail
         )
         world.add("api_tokens", **token(person, hostile("token name"), request.param))
+        world.one(CAREFUL, world.account)
         world.one(CONNECTED, hostile("server"), hostile("model name"))
         yield world, visitor().client, person, hostile.given
 

@@ -532,7 +532,6 @@ def version(world: World, _: UUID) -> int:
         "ai_rules",
         user_id=world.account,
         version=found + 1,
-        reply_mode="suggest",
         flagged_keywords=[world.text("keyword")],
         flagged_phrases=[world.text("phrase")],
         allowed=[world.text("allowed")],
