@@ -287,7 +287,7 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-    again = event(event_id="twice", entry_id="99-0")
+    again = event(event_id="twice", entry_id="0-1")
     in_pool(database_url, lambda source: look_up_event(source, again, again.received_at))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
