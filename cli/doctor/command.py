@@ -37,11 +37,12 @@ from worker.settings import Settings, load
 from worker.settings.secret_files import SUFFIX
 
 LEAST_PYTHON: Final = (3, 11)
-VARIABLE: Final = re.compile(r"^  ([A-Z_]+): ", re.MULTILINE)
+VARIABLE: Final = re.compile(r"^  ([A-Z_]+)[.:]", re.MULTILINE)
 NO_HOST: Final = "not-set.invalid"
 MISSING: Final = {
     "DATABASE_URL": f"postgresql://{NO_HOST}/hushgate",
     "REDIS_URL": f"redis://{NO_HOST}",
+    "HUSHGATE_BROKER_URL": f"redis://{NO_HOST}",
 }
 """In place of a required setting, so that the checks which do not need it run."""
 NOT_CHECKED: Final = "not checked, because a setting is missing or wrong"
@@ -107,7 +108,9 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         settings = load(Settings)
     except ConfigurationError as error:
         yield failed("settings", str(error), "set the variables; hushgate config example prints them all")
-        settings = _usable_part(error)
+        if (usable := _usable_part(error)) is None:
+            return
+        settings = usable
     else:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
     settings, check = connected_models(settings)
@@ -116,14 +119,18 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         yield from _guarded(group, settings)
 
 
-def _usable_part(error: ConfigurationError) -> Settings:
-    """The settings without what is wrong, so that one mistake does not hide others."""
-    wrong = {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))}
-    given = os.environ | dotenv_values(".env")
-    usable = {
-        name: value for name, value in given.items() if value and name.removesuffix(SUFFIX) not in wrong
-    }
-    return load(Settings, {name: url for name, url in MISSING.items() if name in wrong} | usable)
+def _usable_part(error: ConfigurationError) -> Settings | None:
+    """The settings without what is wrong, so that one mistake does not hide others; None where none load."""
+    wrong: set[str] = set()
+    given = {name: value for name, value in (os.environ | dotenv_values(".env")).items() if value}
+    while new := {name.removesuffix(SUFFIX) for name in VARIABLE.findall(str(error))} - wrong:
+        wrong |= new
+        usable = {name: value for name, value in given.items() if name.removesuffix(SUFFIX) not in wrong}
+        try:
+            return load(Settings, {name: url for name, url in MISSING.items() if name in wrong} | usable)
+        except ConfigurationError as further:  # files of secrets are reported before all others
+            error = further
+    return None
 
 
 def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
@@ -131,9 +138,7 @@ def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
         yield from group.checks(settings)
     except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
         if NO_HOST in str(error):
-            yield failed(
-                group.name, "not checked, because a setting is missing or wrong", "correct the settings"
-            )
+            yield failed(group.name, NOT_CHECKED, "correct the settings")
             return
         found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)

@@ -24,6 +24,21 @@ NODE_CONNECTIONS: Final = 2_000
 CONNECT_S: Final = 5.0
 
 
+class Cluster(RedisCluster):
+    """redis-py's client, whose error for a cluster without a reachable node is a ``RedisError``."""
+
+    async def initialize(self, *words: Any, **more: Any) -> RedisCluster:
+        """Ask a node for the slots.
+
+        Raises:
+            ConnectionError: of redis-py, no node answers.
+        """
+        try:
+            return await super().initialize(*words, **more)
+        except RedisClusterException as error:
+            raise NotConnected(str(error)) from error
+
+
 def is_cluster(url: str) -> bool:
     """Whether a URL names a cluster: ``redis+cluster://`` or ``rediss+cluster://``."""
     return CLUSTER in url
@@ -35,7 +50,7 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
     A cluster's client has the same commands; it asks for the slots again after an error.
     """
     if is_cluster(url):
-        cluster = RedisCluster.from_url(
+        cluster = Cluster.from_url(
             url.replace(CLUSTER, "://"),
             retry=Retry(NoBackoff(), 0),
             socket_timeout=timeout_s,

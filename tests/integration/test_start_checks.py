@@ -87,13 +87,24 @@ def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_
     assert PASSWORD not in str(error.value)
 
 
-def test_doctor_checks_the_rest_beside_a_wrong_setting(worker_url: str) -> None:
-    """A missing REDIS_URL and a misspelt variable do not hide the state of Postgres."""
-    variables = {"DATABASE_URL": worker_url, "HUSHGATE_SHARD": "1", "REDIS_URL": None}
+@pytest.mark.parametrize(
+    ("variables", "named", "redis"),
+    [
+        ({"HUSHGATE_SHARD": "1"}, "HUSHGATE_SHARDS", NOT_CHECKED),
+        ({"HUSHGATE_MODEL_KEY_FILE": "/none"}, "HUSHGATE_MODEL_KEY_FILE", NOT_CHECKED),
+        ({"HUSHGATE_CLASSIFIERS": '{"a": {"x": 1}}'}, "HUSHGATE_CLASSIFIERS.a", NOT_CHECKED),
+        ({"REDIS_URL": "redis+cluster://127.0.0.1:1"}, "HUSHGATE_BROKER_URL", "ConnectionError"),
+    ],
+)
+def test_doctor_checks_the_rest_beside_a_wrong_setting(
+    worker_url: str, variables: dict[str, str], named: str, redis: str
+) -> None:
+    """Neither the missing REDIS_URL nor another mistake hides the state of Postgres."""
+    given = {"DATABASE_URL": worker_url, "REDIS_URL": None} | variables
 
-    done = CliRunner().invoke(command_line(["doctor"]), ["doctor", "--offline", "--json"], env=variables)
+    done = CliRunner().invoke(command_line(["doctor"]), ["doctor", "--offline", "--json"], env=given)
 
     rows = {row["check"]: row for row in map(json.loads, done.stdout.splitlines())}
-    assert "HUSHGATE_SHARDS" in rows["settings"]["found"]
+    assert named in rows["settings"]["found"]
     assert rows["migrations"]["state"] == "ok"
-    assert rows["redis"]["found"] == NOT_CHECKED
+    assert rows["redis"]["found"].startswith(redis)
