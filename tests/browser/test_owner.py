@@ -246,7 +246,7 @@ def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
 
 
 def test_a_remark_leads_to_its_line(desk: Desk) -> None:
-    """It is selected in its box, so that nobody counts lines."""
+    """The line is selected in its box, so that a person need not count lines."""
     page = desk.resident("rule_editor")
     page.goto(f"/accounts/{SHOP}/rules")
     words = page.locator("textarea[name=flagged_keywords]")

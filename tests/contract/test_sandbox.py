@@ -130,3 +130,28 @@ async def test_models_say_that_they_are_none(client: AsyncOpenAI) -> None:
 
     assert [name for name in names if "(no model)" in name] == names[:-1] != []
     assert names[-1] == "*"
+
+
+async def test_a_streamed_answer_is_the_same_answer(client: AsyncOpenAI) -> None:
+    """The chunks put together, and the usage at the end when the client asks for it."""
+    stream = await client.chat.completions.create(
+        model="any",
+        messages=[
+            {"role": "system", "content": "[1] Hours: We open at nine."},
+            {"role": "user", "content": "When do you open?"},
+        ],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = [chunk async for chunk in stream]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+    assert (text, chunks[-2].choices[0].finish_reason) == ("We open at nine. [1]", "stop")
+    assert chunks[-1].usage is not None
+
+
+async def test_no_tool_is_called_when_none_is_allowed(client: AsyncOpenAI) -> None:
+    """``tool_choice: none`` forces an answer."""
+    message = (await ask(client, "Who won the cup?", tools=TOOLS, tool_choice="none")).choices[0].message
+
+    assert (message.tool_calls, bool(message.content)) == (None, True)

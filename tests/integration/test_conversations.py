@@ -88,10 +88,10 @@ def test_thanks_end_silently_and_the_conversation_stays_with_the_ai(engine: Runn
 
 def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:
     """Its prompt then holds what the person wrote."""
-    user_id = engine.account(documents=HOURS, people_idle_s=0.5)
+    user_id = engine.account(documents=HOURS, people_idle_s=600)
     engine.decided(user_id, agent(engine, user_id))
-    over = "SELECT 1 FROM conversations WHERE user_id = %s AND people_until < clock_timestamp()"
-    eventually(lambda: engine.row(over, user_id), "the idle time to be over")
+    later = "UPDATE conversations SET people_until = people_until - interval '600 s' WHERE user_id = %s"
+    assert engine.database.execute(later, (user_id,)).rowcount == 1
     asked = engine.decide(user_id, QUESTION, conversation_id="talk")
 
     assert asked["decision"] == "respond"

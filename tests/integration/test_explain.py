@@ -287,12 +287,14 @@ def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str
     """One that is still in the stream is shown too."""
     decided = ignored(event_id="twice")
     record(database_url, decided)
-    again = event(event_id="twice", entry_id="99-0")
+    again = event(event_id="twice", entry_id="0-1")
     in_pool(database_url, lambda source: look_up_event(source, again, again.received_at))
     publish(redis_url, "twice")
     found = explained(shell, "twice")
+    shown = shell.on_terminal("explain", "twice", columns=200).out
 
     assert (found["state"], found["duplicates"], len(found["entries"])) == ("decided", 1, 1)
+    assert "a further entry: a duplicate" in shown
 
 
 def test_each_account_with_the_event_id_has_a_report(shell: Shell, database_url: str) -> None:

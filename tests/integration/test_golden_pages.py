@@ -86,7 +86,10 @@ def test_a_lead_makes_a_set_of_agreed_and_single_decisions(
 
 
 def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visitors) -> None:
-    """Fifty items a page, each once; a wrong name and a second set of a name are refused."""
+    """Fifty items a page, each once; a wrong name and a second set of a name are refused.
+
+    A reviewer sees that there is a set, without its items and without forms.
+    """
     with World(database_url, f"golden-shop-{next(NUMBERS)}") as world:
         world.add("ai_rules", user_id=world.account, version=1)
         set_id = golden_set(world, uuid7())
@@ -106,6 +109,8 @@ def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visit
             )
         lead = seated(visitors, database_url, Role.LEAD, world.account)
         learn, page = f"/accounts/{world.account}/learn", f"/accounts/{world.account}/learn/golden/{set_id}"
+        reviewer = seated(visitors, database_url, Role.REVIEWER, world.account)
+        listed, opened = reviewer.get(learn).text, reviewer.get(page).status_code
         first = lead.get(page).text
         after = first.split("?after=")[1].split('"')[0]
         second = lead.get(f"{page}?after={after}").text
@@ -117,5 +122,6 @@ def test_a_set_is_shown_in_pages_with_results(database_url: str, visitors: Visit
     assert "812 ms" in first
     assert "Next items" in first
     assert "Next items" not in second
+    assert ("Golden sets" in listed, "/learn/golden" in listed, opened) == (True, False, 403)
     assert twice == [303, 422, 422, 400]
     assert lead.get(page.replace(world.account, "another")).status_code == 404

@@ -154,7 +154,7 @@ def test_redis_without_the_password_does_nothing(stack: Stack) -> None:
 
 
 def test_files_of_the_servers_are_their_owners_alone(stack: Stack) -> None:
-    """The append-only file holds what users wrote, the socket trusts whoever reaches it."""
+    """The append-only file holds what users wrote, the socket trusts every program that reaches it."""
     with Redis.from_url(stack.redis_url, decode_responses=True) as redis:
         valkey = Path(redis.config_get("dir")["dir"])
     socket = Path(urlsplit(stack.database_url).query.removeprefix("host="))

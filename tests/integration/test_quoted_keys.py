@@ -90,7 +90,7 @@ def test_a_quoted_key_reaches_neither_audit_nor_log(  # noqa: PLR0917  # fixture
 ROOT: Final = Path(__file__).resolve().parents[2]
 PASSWORD: Final = "zqxdbpass"
 GOOD: Final = {
-    "DATABASE_URL": "postgresql://nobody@localhost/none",
+    "DATABASE_URL": "postgresql://user@localhost/none",
     "REDIS_URL": "redis://localhost:1/0",
     "OPENAI_API_KEY": "zqxmoderationkey",
     "OPENROUTER_API_KEY": "zqxmodelkey",

@@ -272,6 +272,19 @@ def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(
     assert lead.get(f"/queues/{of}/close").status_code == 409
 
 
+def test_a_viewer_sees_no_way_to_work_on_decisions(visitors: Visitors, database_url: str) -> None:
+    """Neither review nor takeover nor queues; a reviewer sees all three."""
+    decided = one(database_url)
+    offered = ("Store review", "Take over", "Items waiting for you")
+    shown = {}
+    for role in (Role.VIEWER, Role.REVIEWER):
+        visitor, _ = person_at(visitors, database_url, role)
+        pages = [visitor.get(each).text for each in (path(decided), f"/decisions/{decided.decision_id}", "/")]
+        shown[role] = [any(words in page for page in pages) for words in offered]
+
+    assert shown == {Role.VIEWER: [False] * 3, Role.REVIEWER: [True] * 3}
+
+
 def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Visitors, database_url: str) -> None:
     """The queue, the open claim, and the way back to it; once answered, it is gone."""
     decided = one(database_url)

@@ -167,6 +167,18 @@ def test_a_lead_takes_every_step_with_a_reason(lead: Visitor, world: World, rows
     assert "at most 5 percentage points above the settings in force" in shown
 
 
+def test_a_viewer_reads_and_takes_no_step(
+    database_url: str, visitors: Visitors, lead: Visitor, world: World
+) -> None:
+    """The page has no forms."""
+    page = started(lead, world)
+    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER, account=world.account))
+    shown = viewer.get(page)
+
+    assert ("Next step" in lead.get(page).text, "Next step" in shown.text) == (True, False)
+    assert (shown.status_code, viewer.post(f"{page}/return", reason="no").status_code) == (200, 403)
+
+
 def test_a_form_that_cannot_be_used_says_why(lead: Visitor, world: World) -> None:
     """Each wrong field, a second rollout, a withdrawn candidate and one of other settings."""
     first = candidate(world)

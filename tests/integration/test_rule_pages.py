@@ -411,6 +411,20 @@ def test_an_admin_sets_up_an_account_whose_drafts_wait_for_approval(
     assert admin.post("/accounts", user_id="*").status_code == 400
 
 
+def test_a_viewer_reads_rules_and_tests_those_in_force(
+    database_url: str, visitors: Visitors, account: str
+) -> None:
+    """The page has no fields of rules, and rules that a viewer sends are not tried."""
+    store(database_url, account, flagged_keywords=("spam",))
+    viewer = signed_in(visitors, add_person(database_url, Role.VIEWER, account=account))
+    page = viewer.get(rules(account))
+    tried = viewer.post(rules(account, "/test"), version="1", of="typed", flagged_keywords="x", text="spam")
+
+    assert (page.status_code, '<textarea name="flagged_keywords"' in page.text) == (200, False)
+    assert "stored version 1" in tried.text
+    assert save(viewer, account, 1, flagged_keywords="").status_code == 403
+
+
 def test_a_rule_editor_cannot_set_up_an_account(
     database_url: str, visitors: Visitors, plain_editor: Visitor, account: str
 ) -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -85,6 +85,18 @@ async def test_two_runs_of_one_entry_commit_once(source: Pool, database_url: str
 
     assert sorted(outcomes) == [Recorded.ALREADY, Recorded.NEW]
     assert rows(database_url, "ai_decisions", first.event.event_id) == 1
+
+
+@pytest.mark.parametrize(("year", "with_people"), [(2031, False), (2033, True)])
+async def test_a_month_without_partition_gets_one(
+    source: Pool, database_url: str, year: int, with_people: bool
+) -> None:
+    """Neither a beat that stands still nor a long outage loses a decision, also with a takeover."""
+    at = datetime(year, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    late = replace(decision(at=at, reply=None), people_until=at + timedelta(hours=1) if with_people else None)
+
+    assert await record_decision(source, late) is Recorded.NEW
+    assert rows(database_url, "ai_decisions", late.event.event_id) == 1
 
 
 async def test_a_commit_that_stores_nothing_without_a_reason_is_an_error(

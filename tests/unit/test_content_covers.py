@@ -102,7 +102,7 @@ def person(*covered: str, own: bool) -> Person:
 def test_the_organisation_covers_for_who_chose_nothing(
     own: bool, covered: tuple[str, ...], required: str, expected: set[str]
 ) -> None:
-    """And for everybody where it requires that; nobody is kept from covering more."""
+    """A required cover applies to every person; each person may cover more."""
     site = settings(HUSHGATE_REVIEW_COVERS=f"hate, violence{required}")
     found = with_organisation_covers(person(*covered, own=own), site).covered
 

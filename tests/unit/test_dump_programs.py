@@ -59,7 +59,7 @@ def test_a_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
-    """Whoever may write to the folder cannot make a command overwrite another file."""
+    """A person with write access to the folder cannot make a command overwrite another file."""
     victim = tmp_path / "victim"
     victim.write_text("unchanged")
     (tmp_path / ".export.csv.part").symlink_to(victim)

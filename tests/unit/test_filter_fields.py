@@ -112,6 +112,14 @@ def test_steps_fill_every_range(age: int, length: int) -> None:
     assert found.back >= found.until - found.since
 
 
+def test_a_range_of_at_most_a_week_may_be_compared_with_a_week_earlier() -> None:
+    """A longer range is compared with the range before it."""
+    day, month = (parse_range({"range": name, "against": "week"}, AT) for name in ("24h", "30d"))
+
+    assert (day.back, day.against) == (timedelta(weeks=1), "week")
+    assert (month.back >= timedelta(days=30), month.against) == (True, "before")
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -123,6 +131,7 @@ def test_steps_fill_every_range(age: int, length: int) -> None:
         ({"since": "2020-01-01"}, "since: expected at most 366 days"),
         ({"range": "x" * 10_000}, "got 'xxxx"),
         ({"since": "9" * 5_000}, "since: expected a time such as"),
+        ({"against": "year"}, "against: expected one of before, week, got 'year'"),
     ],
 )
 def test_what_cannot_be_used_is_said(asked: dict[str, str], said: str) -> None:

@@ -192,6 +192,6 @@ def test_a_percentile_is_within_the_stated_error(times: list[float], share: floa
 
 
 def test_nothing_counted_has_no_percentile() -> None:
-    """Rather than nought."""
+    """The percentile is None, not 0."""
     assert percentile_ms({}, 0.5) is None
     assert percentile_ms({0: 3}, 0.99) == middle_ms(0) == 1.0

@@ -20,7 +20,7 @@ from sandbox.faults import (
     call_plan,
     rules_after_hit,
 )
-from sandbox.latency import Fixed, parse_latency_option
+from sandbox.latency import Fixed, drawn_seconds, parse_latency_option
 from sandbox.ledger import Ledger
 from sandbox.routes import BadRequest, Route
 from sandbox.scenario import parse_rules, parse_scenario
@@ -139,6 +139,25 @@ def test_a_counted_rule_is_gone_when_it_is_spent() -> None:
     once = rules_after_hit(rules, "r1")
 
     assert ([rule.times for rule in once.faults], rules_after_hit(once, "r1").faults) == ([1], ())
+
+
+def test_a_rule_hits_its_share_of_the_calls() -> None:
+    """A quarter of 4,000 calls."""
+    given = {"route": "llm", "fault": "500", "probability": 0.25}
+    rules, rng = FaultRules(faults=parse_rules(given, prefix="r", first=1)), random.Random(7)
+    plans = [call_plan(CallFacts(route=Route.CHAT, text=""), rules, rng) for _ in range(4_000)]
+
+    assert 900 < sum(plan.fault is not None for plan in plans) < 1_100
+
+
+def test_latencies_are_drawn_from_the_distribution_of_their_option() -> None:
+    """Of 20,000 draws of a lognormal one, median and p95 are within 5 % of the option's."""
+    rng = random.Random(3)
+    draws = sorted(drawn_seconds(parse_latency_option("1/2.5"), rng) for _ in range(20_000))
+
+    assert [draws[10_000], draws[19_000]] == pytest.approx([1.0, 2.5], rel=0.05)
+    assert 0.1 <= drawn_seconds(parse_latency_option("0.1..0.3"), rng) <= 0.3
+    assert drawn_seconds(parse_latency_option("0.2"), rng) == 0.2
 
 
 @pytest.mark.parametrize("option", ["", "fast", "-1", "3..1", "2/1", "0/1", "inf", "4000"])

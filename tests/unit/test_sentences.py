@@ -8,13 +8,19 @@ from typing import Any
 import pytest
 
 from db.audit.settings_snapshot import SettingsVersion
+from db.people.records import Role
+from review.access import ACTIONS, ROLE_NAMES, Right
 from review.decision.clauses import ExplanationFacts
 from review.decision.explanation import SENTENCES, explain
 from review.decision.margins import Margin
 from review.decision.notices import notices
 from review.words import decisions as wording
-from worker.model import Combination, FailurePolicy
+from trials.pages.suggestions_page import KINDS, MEASURES
+from trials.pure.suggestions.drift import DriftMeasure
+from trials.pure.suggestions.model import SuggestionKind
+from worker.model import AttemptOutcome, Combination, FailurePolicy
 from worker.reasons import Reason
+from worker.rules.model import MatchMethod
 from worker.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -274,6 +280,16 @@ def test_notices_name_what_else_happened() -> None:
         "Rechecked: confidence 0.61 before, 0.78 after; the second draft was kept.",
     )
     assert notices(facts(row())) == ()
+
+
+def test_every_code_has_words() -> None:
+    """Pages show no code of ours, but for the general `unavailable`."""
+    unnamed = {AttemptOutcome.COMPLETED, AttemptOutcome.UNAVAILABLE}
+
+    assert set(AttemptOutcome) - set(wording.ATTEMPT_OUTCOMES) == unnamed
+    assert set(wording.MATCH_METHODS) == set(MatchMethod)
+    assert (set(ROLE_NAMES), set(ACTIONS)) == (set(Role), set(Right))
+    assert (set(KINDS), set(MEASURES)) == (set(SuggestionKind), set(DriftMeasure))
 
 
 def test_a_search_of_the_model_is_no_retry() -> None:
