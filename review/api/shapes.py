@@ -204,9 +204,10 @@ class AccessLog:
 class FiguresBody:
     """The figures of the dashboard: times in ms, shares 0..1; ``before`` is the period before.
 
-    ``answers`` counts what people did with messages by outcome, and has the share of each outcome of a draft
-    (``unchanged``, ``edited``, ``replaced``). ``rejections`` has ``rejection_reason``, ``decisions`` and
-    ``share`` of each reason why policies rejected drafts.
+    ``totals`` counts a message that a person answered in ``answered`` alone; ``steps`` counts what the AI
+    decided, whether or not a person answered. ``answers`` counts what people did with messages by outcome,
+    and has the share of each outcome of a draft (``unchanged``, ``edited``, ``replaced``). ``rejections`` has
+    ``rejection_reason``, ``decisions`` and ``share`` of each reason why policies rejected drafts.
     """
 
     since: datetime

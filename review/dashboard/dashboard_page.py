@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -115,9 +115,11 @@ async def _load(visit: Visit, query: DashboardQuery) -> DashboardView:
     compared = compare_figures(found)
     change = None
     if compared.before is not None:
-        measure = query.measure or largest_change(compared)
+        # the parts are counted by what the AI decided, and so is their sum
+        decided = compare_figures(replace(found, answered=(), answered_before=()))
+        measure = query.measure or largest_change(decided)
         parts = await load_parts(visit, figures, measure)
-        change = change_view(parts, compared, measure, chosen, query.filters)
+        change = change_view(parts, decided, measure, chosen, query.filters)
     return build_view(
         DashboardPlots(found, chosen, query.filters, lead.events),
         compared,

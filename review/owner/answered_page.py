@@ -26,7 +26,7 @@ async def show_answered(visit: Visit) -> Response:
     account = account_of_path(visit)
     async with visit.store.reading() as connection:
         replies = await visible_replies(visit, connection, account, SHOWN)
-    detail = {"page": "answered", "decisions": [str(row["id"]) for row in replies]}
+    detail = {"page": "answered", "decisions": [str(row["id"]) for row in replies or ()]}
     await visit.log(LoggedAction.READ, user_id=account, detail=detail)
     return visit.render(
         "owner/answered.html",
@@ -36,19 +36,21 @@ async def show_answered(visit: Visit) -> Response:
     )
 
 
-async def visible_replies(visit: Visit, connection: Connection, account: str, limit: int) -> tuple[Row, ...]:
+async def visible_replies(
+    visit: Visit, connection: Connection, account: str, limit: int
+) -> tuple[Row, ...] | None:
     """The newest replies of ``DAYS``, without answers to decisions that the person holds in a queue.
 
-    None when they cannot be read in time.
+    None: they could not be read in time.
     """
     hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
     try:
         found = await newest_replies(connection, account, visit.now - timedelta(days=DAYS), limit)
     except TooSlow:
-        return ()
+        return None
     return tuple(each for each in found if each["answered_by"] is None or each["id"] not in hidden)
 
 
-def with_covers(visit: Visit, replies: tuple[Row, ...]) -> list[tuple[Row, tuple[str, ...]]]:
+def with_covers(visit: Visit, replies: tuple[Row, ...] | None) -> list[tuple[Row, tuple[str, ...]]] | None:
     """Each reply with the categories that the person chose to have covered."""
-    return [(row, cover_reason(visit.person.covered, row)) for row in replies]
+    return None if replies is None else [(row, cover_reason(visit.person.covered, row)) for row in replies]

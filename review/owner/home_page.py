@@ -117,13 +117,14 @@ class WaitingPart:
     """What people see of single messages.
 
     Attributes:
-        replies: the newest that were sent, without answers to decisions that the person holds in a queue.
+        replies: the newest that were sent, without answers to decisions that the person holds in a queue;
+            None: they could not be read in time.
         cards: the oldest that wait for an answer.
         waits: the number of all that wait.
         steps: the first steps of the account; empty when all are done, or hidden.
     """
 
-    replies: tuple[Row, ...]
+    replies: tuple[Row, ...] | None
     cards: list[WaitingCard]
     waits: int
     steps: tuple[FirstStep, ...]
@@ -139,7 +140,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         await cancel_all((figures, suggested, parts))
     counted, found, today = figures.result(), parts.result(), _midnight(visit.now)
     cards = [_with_problem(visit, each, **problem) for each in found.cards]
-    shown = [str(row["id"]) for row in (*found.replies, *(each.row for each in cards))]
+    shown = [str(row["id"]) for row in (*(found.replies or ()), *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
     detail = {"page": "home", "decisions": shown, "drafts": drafts}
     await visit.log(LoggedAction.READ, user_id=user_id, detail=detail)

@@ -27,7 +27,7 @@ LINK = re.compile(r'<td class="number"><a href="(/decisions[^"]+)">([\d\s]+)</a>
 
 @pytest.fixture(scope="module")
 def url(database_url: str) -> str:
-    """Three blocks today and one yesterday, replies of a model, a review, and escalations."""
+    """Three blocks today and one yesterday, replies of a model, a review, and escalations, one answered."""
     blocked = {"reason_code": "FLAGGED_RULE", "matched_rule": RULE}
     replied = {"decision": "respond", "reason_code": "REPLIED", "kept": TRIED}
     escalated = {"decision": "escalate", "reason_code": "MODEL_ESCALATED", "user_id": "other"}
@@ -55,6 +55,13 @@ def url(database_url: str) -> str:
                 " VALUES (%s, 'other', 'e', %s, 'm', 'a', 'chat', 'MODEL_ESCALATED', '', %s, %s, %s, %s)",
                 (row["id"], row["conversation_id"], opened, *end),
             )
+        connection.execute(
+            "INSERT INTO answers (id, user_id, conversation_id, message_id, decision_id, decision_at, scope,"
+            " outcome, text, person, released, rules_version, created_at)"
+            " VALUES (gen_random_uuid(), 'other', %s, 'm', %s, %s, 'chat', 'written', 'Nine.', 'kim', false,"
+            " 1, %s)",
+            (rows[7]["conversation_id"], rows[7]["id"], rows[7]["created_at"], NOW),
+        )
     while stored(database_url, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
         pass
     return database_url
@@ -83,6 +90,16 @@ def table_of(visitor: Visitor, path: str) -> list[list[str]]:
     response = visitor.get(path)
     assert response.status_code == 200, response.text
     return list(csv.reader(io.StringIO(response.text.removeprefix("\ufeff"))))
+
+
+def test_the_parts_of_a_change_hold_what_a_person_answered(lead: Visitor) -> None:
+    """They are counted by what the AI decided, so that no part is left over."""
+    escalated = table_of(lead, "/dashboard/figures/change.csv?measure=escalated")[1:]
+
+    assert [row[1:] for row in escalated] == [
+        ["account", "other", "3", "0", "3"],
+        ["reason", "MODEL_ESCALATED", "3", "0", "3"],
+    ]
 
 
 def test_a_change_is_divided_by_rule_account_model_and_language(lead: Visitor) -> None:

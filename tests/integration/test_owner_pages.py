@@ -259,3 +259,21 @@ def test_the_home_shows_the_newest_replies_of_every_reason(database_url: str, vi
     page = person.get(f"/accounts/{account}/home").text
 
     assert re.findall(r"question \d", page) == ["question 0", "question 1", "question 3"]
+
+
+def test_replies_that_cannot_be_read_in_time_are_not_called_none(owner: Visitor, database_url: str) -> None:
+    """The page asks to be loaded again."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("LOCK TABLE outbox")
+        page = owner.get(f"/accounts/{SHOP}/answered").text
+
+    assert "could not be read in time" in page
+    assert "No reply was sent" not in page
+
+
+def test_the_page_of_answers_leads_to_all_of_them(owner: Visitor) -> None:
+    """Replies of the AI, and answers of people, which the AI had not answered."""
+    page = owner.get(f"/accounts/{SHOP}/answered").text
+    paths = [html.unescape(each) for each in re.findall(r'href="(/decisions\?account[^"]*)"', page)]
+
+    assert any("<tr data-row" in owner.get(each).text and "answered=yes" in each for each in paths)

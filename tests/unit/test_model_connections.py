@@ -54,6 +54,17 @@ def test_the_environment_wins(
     assert (found.url, found.key, found.model) == (url, key, model)
 
 
+@pytest.mark.parametrize("role", [each for each in ModelRole if each is not MODEL])
+def test_a_key_of_the_environment_alone_is_not_sent_to_a_stored_model_server(role: ModelRole) -> None:
+    """The role uses the model's server with the key of that server; with its own address it keeps its key."""
+    key = {f"{role.variable}_KEY": "e"}
+    without = settings(**key).with_stored([server()]).servers
+    own = settings(**key, **{f"{role.variable}_URL": OTHER}).with_stored([server()]).servers
+
+    assert getattr(without, role).place == (OWN, "k")
+    assert getattr(own, role).place == (OTHER, "e")
+
+
 def test_a_role_without_an_address_uses_the_model_s_server() -> None:
     """And ``off`` calls none."""
     stored = [

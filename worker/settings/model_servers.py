@@ -297,6 +297,9 @@ class ModelServerSettings(Environment):
         for each in stored:
             if not self.fixed_place(each.role) and not each.unreadable:
                 update |= {f"{each.role}_url": each.url, f"{each.role}_key": each.key}
+                if each.role is ModelRole.MODEL:  # keys of the environment without an address are not for it
+                    keyed = (role for role in ModelRole if getattr(self, f"{role}_url") is None)
+                    update |= {f"{role}_key": None for role in keyed if self.fixed_place(role)}
             if not self.fixed_model(each.role):
                 update[f"{each.role}_name"] = each.model
         return self.model_copy(update=update)
