@@ -207,6 +207,9 @@ def test_roles_that_administer_are_those_with_the_right() -> None:
         ("ko", "제 주문은 언제 도착하나요?"),
         ("en", "When will my order arrive?"),
         ("en", "Når kommer bestillingen min?"),
+        ("en", "wen do yuo opn on saterday??"),
+        ("en", "pls send invoice agn thx"),
+        ("en", "is teh shop opn tomorow"),
     ],
 )
 def test_a_new_account_speaks_to_customers_in_their_language(language: str, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
@@ -28,6 +28,9 @@ SHIPPED_LANGUAGES = ("en", "vi", "zh")
 """The candidates when an account configured no languages: the languages of the built-in texts."""
 
 _WITH_STOP_WORDS = ("en", "vi", "es", "fr", "de")
+
+_WITH_FUNCTION_WORDS = ("de", "es", "fr", "it", "nl", "pl", "pt", "vi")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 _FEWEST_LETTERS = 12
 """Fewest letters from which the language of a text is detected: "OK merci" is too short."""
@@ -164,6 +167,25 @@ def text_for_author(
         return text_in_language(texts, None)
     configured = languages or tuple(texts)
     language = query_language(message, published=published, configured=configured)
-    if language and reply and not published:
-        language = detect_language(reply, configured) or language
+    if language and not published:
+        if reply:
+            language = detect_language(reply, configured) or language
+        elif not _has_function_word(message, language):
+            language = None
     return text_in_language(texts, language)
+
+
+def _has_function_word(message: str, language: str) -> bool:
+    """Whether a message in Latin letters has a function word of the language that English lacks.
+
+    Languages without a list need none: lingua takes English with typing errors for those of its neighbours.
+    """
+    if language not in _WITH_FUNCTION_WORDS or main_script(message) != "latin":
+        return True
+    words = set(_WORD.findall(folded_text(message)))
+    return not words.isdisjoint(set(ordered_list_words("function", language)) - _english_words())
+
+
+@cache
+def _english_words() -> frozenset[str]:
+    return frozenset(ordered_list_words("stop", "en"))
