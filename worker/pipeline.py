@@ -101,22 +101,26 @@ async def _answer(run: Run) -> Ending:
     if second_draft.is_needed(run, draft):
         draft = await _drafted_again(run, draft, history)
     ending = assessing.ending(run, draft)
-    if (blocked := await _part_blocked(run, ending)) is not None:
+    if (blocked := await _part_blocked(run, ending, history)) is not None:
         return await _unless_overtaken(run, replace(blocked, draft=draft))
     late = guards.too_late_ending(run) or await guards.overtaken_ending(run)
     return replace(late, draft=draft) if late else ending
 
 
-async def _part_blocked(run: Run, ending: Ending) -> Ending | None:
+async def _part_blocked(run: Run, ending: Ending, history: tuple[Message, ...]) -> Ending | None:
     """The ending of a partial reply that the guards block: without its other sentences it is a new text."""
     if ending.reason_code is not Reason.PARTIAL_REPLY or ending.reply is None:
         return None
-    return await _reply_blocked(run, ending.reply)
+    return await _reply_blocked(run, ending.reply, ending.draft, history)
 
 
-async def _reply_blocked(run: Run, text: str) -> Ending | None:
-    """The ending when the guards of the reply do not let a text pass."""
-    return guards.rule_ending(run, text, REPLY) or await guards.moderation_ending(run, text, REPLY)
+async def _reply_blocked(run: Run, text: str, draft: Draft, history: tuple[Message, ...]) -> Ending | None:
+    """The ending when the guards do not let a reply pass; ``draft`` is what a model wrote of it."""
+    return (
+        guards.rule_ending(run, text, REPLY)
+        or guards.content_ending(run, draft, history)
+        or await guards.moderation_ending(run, text, REPLY)
+    )
 
 
 async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
@@ -146,7 +150,7 @@ async def _clean_draft(run: Run, found: Draft, history: tuple[Message, ...]) -> 
     if not (text := draft.reply):
         empty = silent_ending(Reason.NO_ANSWER, "the draft holds only citation marks")
         return replace(empty, draft=draft)
-    blocked = await _reply_blocked(run, text)
+    blocked = await _reply_blocked(run, text, draft, history)
     return replace(blocked, draft=draft) if blocked else draft
 
 
