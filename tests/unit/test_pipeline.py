@@ -751,7 +751,7 @@ NEXT = NewerEvent(event_id="e2", type=EventType.MESSAGE, message_id="m2", author
 BURST = {"burst_window_s": 1.5}
 
 
-@pytest.mark.parametrize(("newer", "slept"), [([(NEXT,)], []), ([(), (NEXT,)], [1.5])])
+@pytest.mark.parametrize(("newer", "slept"), [([(NEXT,)], []), ([(), (NEXT,)], [0.5])])
 async def test_a_message_is_merged_into_the_next_one(newer: list[Any], slept: list[float]) -> None:
     """Without a wait when that is there, or when it comes during the wait: moderated, no model."""
     world = World(newer=newer)
@@ -768,7 +768,7 @@ async def test_a_message_waits_once_for_the_next_one() -> None:
     decision = await world.decide(owner=account(**BURST))
 
     assert decision.reason_code == Reason.REPLIED
-    assert world.clock.slept == [1.5]
+    assert world.clock.slept == [0.5]
     assert world.arrivals is not None
     assert len(world.arrivals.asked) == 3
 
