@@ -429,7 +429,8 @@ class AccountSettings(BaseModel):
             title="Wait for further messages, seconds",
             section=Section.PEOPLE,
             help="Messages that an author writes in a row are answered once: each waits so long for the"
-            " author's next one, and the last one is answered with all of them; 0: no wait.",
+            " author's next one, a finished question a third, and the last one is answered with all of them;"
+            " 0: no wait.",
         ),
     ]
     retract_deleted: Annotated[
@@ -502,7 +503,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Budget for a day, USD",
             section=Section.SPENDING,
-            help="What models may cost from midnight to midnight UTC, by HUSHGATE_PRICES; empty: no budget."
+            help="What models may cost from midnight to midnight UTC, by known prices; empty: no budget."
             " See docs/limits.md.",
         ),
     ]
