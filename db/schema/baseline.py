@@ -43,6 +43,7 @@ FUNCTIONS: Final = (
     "retention",
     "samples",
     "token_owners",
+    "authors",
     "answered_decisions",
     *(file.stem for file in FEATURE_FILES),
 )

@@ -44,6 +44,8 @@ class ConversationState:
         decided_as: another event of the same message that has a decision, or None.
         edited_at: when the author made the newest known edit of the message, or None.
         deleted: whether the message is known to be deleted.
+        strikes: as ``Author.strikes``; None where no rule of the account reads it.
+        messages_1h: as ``Author.messages_1h``; likewise.
     """
 
     owner: Owner = Owner.AI
@@ -51,6 +53,8 @@ class ConversationState:
     decided_as: str | None = None
     edited_at: datetime | None = None
     deleted: bool = False
+    strikes: int | None = None
+    messages_1h: int | None = None
 
 
 AI_ONLY: Final = ConversationState()

@@ -50,8 +50,8 @@ class Event:
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
         other_attachments: how many more it has: other files, unusable URLs, images beyond the 16th.
-        metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
-            interpreted.
+        metadata: the publisher's JSON object; ``labels``, see retrieval, ``author``, see rules, and the trace
+            context in it are interpreted.
         parent_id: the message or comment that this one answers, or None.
         edited_first: whether an edit of the message came before it; ``text`` is then the edit's.
         notes: what of the payload was left out or changed, one sentence each: unusable hints, hidden text.

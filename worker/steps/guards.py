@@ -24,6 +24,7 @@ from worker.injections import INJECTION_CHECK, injection_in
 from worker.model import (
     LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
+    UNKNOWN_AUTHOR,
     EventType,
     FailurePolicy,
     Finding,
@@ -106,7 +107,8 @@ def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | No
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
     with run.trace.stage(subject.rules_stage) as note:
-        found = rule_findings(run.case.rules, text, stage=subject.rules_stage)
+        author = run.case.author if subject is MESSAGE else UNKNOWN_AUTHOR
+        found = rule_findings(run.case.rules, text, stage=subject.rules_stage, author=author)
         found = found or _instruction_findings(run, text, subject)
         if not found:
             return None
