@@ -24,6 +24,7 @@ from worker.model.costs import (
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -67,6 +68,7 @@ __all__ = [
     "Event",
     "EventType",
     "FailurePolicy",
+    "Feedback",
     "Finding",
     "FoundBy",
     "HeldDraft",
@@ -98,6 +100,7 @@ __all__ = [
     "StageOutcome",
     "StageRecord",
     "StaleReply",
+    "Thumb",
     "Tier",
     "Tokens",
     "Tool",
