@@ -57,6 +57,12 @@ ai_rules: Final = table(
     required("rules_on_passages", sa.Boolean, server_default=FALSE),
     required("injection_check", sa.Boolean, server_default=TRUE),
     required(
+        "reply_links",
+        sa.ARRAY(sa.Text),
+        server_default=sa.text("'{passages}'"),
+        comment="passages and domains to which replies may link; empty: none",
+    ),
+    required(
         "moderation_thresholds",
         JSONB,
         server_default=EMPTY_OBJECT,

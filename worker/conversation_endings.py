@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from worker import endings, held_texts
-from worker.assessment import needs_no_answer
+from worker.assessment import is_finished_question, needs_no_answer
 from worker.business_hours import next_opening
 from worker.endings import Ending
 from worker.model import (
@@ -25,6 +25,8 @@ from worker.model import (
 from worker.reasons import Reason
 
 FOR_EVER = timedelta(days=36_500)
+FINISHED_SHARE = 1 / 3
+"""Part of the window that a finished question waits."""
 
 
 def ending_of_type(event: Event) -> Ending | None:
@@ -104,10 +106,10 @@ def acknowledged_ending(event: Event, history: Sequence[Message]) -> Ending | No
 def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
     """The ending of a reply when events came during its making, else None.
 
-    A person's message and the deletion of the answered message always discard the reply; an author's
-    further message does when the account wants that.
+    A person's message, the deletion of the answered message and an author's next message within the window
+    always discard the reply; a later one of the author does when the account wants that.
     """
-    if (ending := _forestalled_ending(event, newer)) is not None:
+    if (ending := merged_ending(event, newer, account)) is not None:
         return ending
     if _further(event, newer) and account.stale_reply is StaleReply.DISCARD:
         return endings.silent_ending(Reason.SUPERSEDED, "the author wrote again while the reply was made")
@@ -115,9 +117,14 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
 
 
 def burst_wait_s(event: Event, account: Account, now: datetime) -> float:
-    """Seconds that a message still waits for its author's next message; 0 for one older than the window."""
+    """Seconds that a message still waits for its author's next message; 0 for one older than the wait.
+
+    A finished question waits for a part of the window; a reply made in the rest of it is still discarded by
+    the author's next message.
+    """
+    wait_s = account.burst_window_s * (FINISHED_SHARE if is_finished_question(event.text) else 1)
     age_s = (now - event.received_at).total_seconds()
-    return min(max(account.burst_window_s - age_s, 0.0), account.burst_window_s)
+    return min(max(wait_s - age_s, 0.0), wait_s)
 
 
 def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
@@ -129,6 +136,8 @@ def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account)
         return ending
     following = next(iter(_further(event, newer)), None)
     window = timedelta(seconds=account.burst_window_s)
+    if not window or event.type is not EventType.MESSAGE:
+        return None
     if following is None or following.received_at - event.received_at > window:
         return None
     sentence = f"answered with the author's next message, {following.message_id}"

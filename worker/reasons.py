@@ -392,6 +392,17 @@ class Reason(StrEnum):
             " claimed that it was done.",
         ),
     )
+    REPLY_UNSAFE = (
+        "REPLY_UNSAFE",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Draft had unsafe content",
+            when="the draft has a link that `reply_links` does not allow, HTML, a picture, a mention of"
+            " everyone, hidden text, a formula, a key or password, an e-mail address, card or IBAN of unknown"
+            " origin, or a piece of our instructions; the matched rule says which, as `reply_content:link`",
+        ),
+    )
     AUTO_REPLY_LOOP_ESCALATED = (
         "AUTO_REPLY_LOOP_ESCALATED",
         ReasonSpec(

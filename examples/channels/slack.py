@@ -141,13 +141,12 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     return Request(method="POST", path="/chat.delete", body={"channel": channel, "ts": sent_id})
 
 
-def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """A message in the team's channel, ``setup.place``."""
     if not setup.place:
-        return None
-    return Request(
-        method="POST", path="/chat.postMessage", body={"channel": setup.place, "text": _escaped(text)}
-    )
+        return []
+    body = {"channel": setup.place, "text": _escaped(text)}
+    return [Request(method="POST", path="/chat.postMessage", body=body)]
 
 
 def _is_tombstone(message: Json) -> bool:

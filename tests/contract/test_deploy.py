@@ -27,6 +27,7 @@ from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from worker import __version__
 from worker.adapters.document_process import MEMORY_BYTES
 from worker.extras import MODULES as EXTRAS
 from worker.settings import ALIASES, SECRETS, Settings
@@ -379,7 +380,7 @@ def test_sandbox_command_exists() -> None:
     service = services()["sandbox"]
     options = sandbox_options().parse_args(service["command"])
 
-    assert 'ENTRYPOINT ["python", "-m", "sandbox"]\n' in DOCKERFILE.read_text()
+    assert service["entrypoint"] == ["python", "-m", "sandbox"]
     assert (options.host, options.any_interface, options.port) == ("0.0.0.0", True, 8099)
 
 
@@ -398,7 +399,7 @@ def test_dockerfile_passes_the_linter() -> None:
 def test_dockerfile_keeps_the_house_rules() -> None:
     """Builders apart, hashes checked, a numeric user that is not root, exec form, a health check."""
     text = DOCKERFILE.read_text()
-    final = text.split(" AS base\n")[1]
+    final = text.split(" AS worker\n")[1]
 
     installs = re.findall(r"pip --python \S+ install (.*)", text)
     assert installs
@@ -417,9 +418,24 @@ def test_base_image_is_pinned_by_tag_with_room_for_a_digest() -> None:
     assert re.search(r"^ARG PYTHON_IMAGE=python:3\.13-slim-\w+$", text, flags=re.MULTILINE)
     assert re.findall(r"^FROM (\S+)", text, flags=re.MULTILINE) == [
         *("${PYTHON_IMAGE}", "build", "${PYTHON_IMAGE}"),
-        *("base", "base", "base"),
+        *("worker", "worker"),
     ]
     assert all(re.fullmatch(r"\$\{\w+_IMAGE:-[\w./-]+:\d[\w.-]+\}", image) for image in images)
+
+
+def test_image_is_labelled_with_our_version() -> None:
+    """The labels of OCI, and the names of the Compose file, have the version of the code."""
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]+)"', DOCKERFILE.read_text()))
+    tags = {
+        service["image"].rpartition(":")[2].rstrip("}")
+        for name, service in services().items()
+        if name in OURS
+    }
+
+    assert labels.keys() == {"title", "description", "licenses", "version", "revision"}
+    assert labels["version"] == "$VERSION"
+    assert f"\nARG VERSION={__version__}\n" in DOCKERFILE.read_text()
+    assert tags == {__version__}
 
 
 def test_build_context_holds_what_the_dockerfile_copies_and_no_more() -> None:
@@ -524,12 +540,12 @@ print(*{owner for top in tops for owner in owners.get(top, ())})
     [
         (
             "worker.lock",
-            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"], "sandbox"),
+            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"]),
             WORKER_MODULES,
         ),
         (
             "review.lock",
-            ("opentelemetry", "greenlet", "sniffio", *EXTRAS["local"], "sandbox"),
+            ("opentelemetry", "greenlet", "sniffio", *EXTRAS["local"]),
             ("cli.review.site", "gateway.app"),
         ),
     ],

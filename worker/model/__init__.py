@@ -1,6 +1,7 @@
 """The domain types: immutable values from the stream entry to the audit row."""
 
 from worker.model.account import (
+    LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     Account,
     Combination,
@@ -44,6 +45,7 @@ from worker.model.trace_context import TRACE_FIELDS, TraceContext, trace_headers
 
 __all__ = [
     "AI_ONLY",
+    "LINKS_OF_PASSAGES",
     "NANO",
     "OPENAI_MODERATION",
     "STAGES",
