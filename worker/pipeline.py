@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from worker import conversation_endings, held_texts
+from worker import conversation_endings, held_texts, moderation
 from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
 from worker.concluding import decision_of
@@ -53,6 +53,8 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
+    if (rated := conversation_endings.feedback_ending(case.event, case.conversation)) is not None:
+        return decision_of(trace, await _remark_tested(run, rated), masked=masker.counts)
     if settled is not None:  # the text may be another one, of a publisher that knows no edits
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     with texts_read_once():
@@ -67,6 +69,19 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         )
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return decision_of(trace, ending, masked=masker.counts, remember=remember)
+
+
+async def _remark_tested(run: Run, rated: Ending) -> Ending:
+    """The ending of feedback, with the rule that its text matches: pages cover the text by that.
+
+    Nothing depends on the result, so nothing is held for a moderator.
+    """
+    text, closed = run.case.event.text, guards.scope_ending(run)
+    if not text or (closed is not None and closed.reason_code not in STILL_MODERATED):
+        return rated
+    lenient = replace(run, case=replace(run.case, account=moderation.without_holds(run.case.account)))
+    found = guards.rule_ending(run, text, MESSAGE) or await guards.moderation_ending(lenient, text, MESSAGE)
+    return replace(rated, matched_rule=found.matched_rule) if found else rated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

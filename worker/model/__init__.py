@@ -25,6 +25,7 @@ from worker.model.costs import (
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -69,6 +70,7 @@ __all__ = [
     "Event",
     "EventType",
     "FailurePolicy",
+    "Feedback",
     "Finding",
     "FoundBy",
     "HeldDraft",
@@ -100,6 +102,7 @@ __all__ = [
     "StageOutcome",
     "StageRecord",
     "StaleReply",
+    "Thumb",
     "Tier",
     "Tokens",
     "Tool",
