@@ -10,6 +10,7 @@ from worker.model.account import (
     Shedding,
 )
 from worker.model.assessment import Action, Assessment, Tier
+from worker.model.check import CheckedSentence, CheckOutcome, CheckVerdict
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
     NANO,
@@ -56,6 +57,9 @@ __all__ = [
     "BudgetPeriod",
     "BudgetReached",
     "CallPurpose",
+    "CheckOutcome",
+    "CheckVerdict",
+    "CheckedSentence",
     "Combination",
     "Completion",
     "ConversationState",
