@@ -12,10 +12,19 @@ from worker.concluding import decision_of
 from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
-from worker.model import Action, Decision, DecisionKind, EventType, Message
+from worker.model import Action, Decision, DecisionKind, EventType, GivenCheck, Message
 from worker.ports import Ports
 from worker.reasons import Reason
-from worker.steps import assessing, context, drafting, guards, second_draft, several_models, suggesting
+from worker.steps import (
+    assessing,
+    checking,
+    context,
+    drafting,
+    guards,
+    second_draft,
+    several_models,
+    suggesting,
+)
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
@@ -53,10 +62,13 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     blocked = await _blocked(run)
     if blocked is not None:
-        remember = blocked.reason_code in REMEMBERED and bool(case.event.text)
+        remember = blocked.reason_code in REMEMBERED and bool(case.event.text) and case.event.check is None
+        blocked = checking.with_given_draft(case.event, blocked)
         return decision_of(trace, blocked, masked=masker.counts, remember=remember)
     with texts_read_once():
-        ending = conversation_endings.edited_ending(case.event) or await _answer(run)
+        ending = conversation_endings.edited_ending(case.event)
+        if ending is None:
+            ending = await (_answer(run) if case.event.check is None else _checked(run, case.event.check))
     ending = held_texts.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return decision_of(trace, ending, masked=masker.counts, remember=remember)
@@ -68,6 +80,8 @@ async def _blocked(run: Run) -> Ending | None:
     closed = guards.scope_ending(run)
     if closed is not None and not edited:
         return closed
+    if not text and run.case.event.check is not None:  # a draft only
+        return conversation_endings.owned_ending(run.case.event, run.case.conversation)
     unmoderated = closed is not None and closed.reason_code not in STILL_MODERATED
     return (
         guards.rule_ending(run, text, MESSAGE)
@@ -105,6 +119,24 @@ async def _answer(run: Run) -> Ending:
         return await _unless_overtaken(run, replace(blocked, draft=draft))
     late = guards.too_late_ending(run) or await guards.overtaken_ending(run)
     return replace(late, draft=draft) if late else ending
+
+
+async def _checked(run: Run, check: GivenCheck) -> Ending:
+    """The ending of a check: the draft's guards, then its assessment where there may be passages."""
+    if (given := checking.given_draft(check)) is None:
+        return checking.message_ending()
+    if (blocked := await _reply_blocked(run, given.text)) is not None:
+        return replace(blocked, draft=given)
+    if not check.is_assessed:
+        return checking.unassessed_ending(given)
+    history = await context.history(run)
+    found = context.with_right_labels(run, await context.retrieve_first(run, given, history))
+    draft = await assessing.assessed(run, found, history)
+    if draft.assessed.action is Action.RECHECK:
+        draft = assessing.better(draft, None)
+    ending = assessing.ending(run, draft)
+    blocked = await _part_blocked(run, ending)
+    return replace(blocked, draft=draft) if blocked else ending
 
 
 async def _part_blocked(run: Run, ending: Ending) -> Ending | None:

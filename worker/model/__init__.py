@@ -10,7 +10,7 @@ from worker.model.account import (
     Shedding,
 )
 from worker.model.assessment import Action, Assessment, Tier
-from worker.model.check import CheckedSentence, CheckOutcome, CheckVerdict
+from worker.model.check import CheckedQuote, CheckedSentence, CheckOutcome, CheckVerdict
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
     NANO,
@@ -24,7 +24,7 @@ from worker.model.costs import (
 )
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
-from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.event import Event, EventType, GivenCheck, Json, Message, MessageRole, Scope, WriterSign
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -59,6 +59,7 @@ __all__ = [
     "CallPurpose",
     "CheckOutcome",
     "CheckVerdict",
+    "CheckedQuote",
     "CheckedSentence",
     "Combination",
     "Completion",
@@ -73,6 +74,7 @@ __all__ = [
     "FailurePolicy",
     "Finding",
     "FoundBy",
+    "GivenCheck",
     "HeldDraft",
     "HeldKind",
     "Json",

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from uuid import UUID
-
-from worker.model.event import Json
 
 
 class CheckOutcome(StrEnum):
@@ -28,6 +25,15 @@ class CheckOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedQuote:
+    """A piece of a passage on which a sentence rests; ``number``: of the passage, from 1."""
+
+    passage_id: str = ""
+    number: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedSentence:
     """What a judge read in one sentence of the draft.
 
@@ -35,13 +41,12 @@ class CheckedSentence:
         text: the sentence, without citation marks.
         verdict: a value of ``worker.model.Verdict``.
         support: 0..1, how likely it is that the passages support the sentence; None: it states nothing.
-        quotes: objects with ``passage_id``, ``number`` (of the passage, from 1) and ``text``.
     """
 
     text: str = ""
     verdict: str = ""
     support: float | None = None
-    quotes: tuple[Mapping[str, Json], ...] = ()
+    quotes: tuple[CheckedQuote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +72,7 @@ class CheckVerdict:
 
     id: str
     user_id: str
-    decision_id: UUID
+    decision_id: str
     decided_at: datetime
     verdict: CheckOutcome
     would: CheckOutcome | None = None

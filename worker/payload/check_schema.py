@@ -20,7 +20,7 @@ SOMETHING: Final[dict[str, JsonValue]] = {
     ]
 }
 """JSON Schema: a check has a message, a draft or both."""
-Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")]
+CheckedText = Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")]
 
 
 class CheckLine(BaseModel):
@@ -31,7 +31,7 @@ class CheckLine(BaseModel):
     role: Annotated[MessageRole, Field(strict=False)] = Field(
         description="`user`: the customer, `assistant`: the program, `agent`: a person of the team."
     )
-    text: Annotated[Text, StringConstraints(min_length=1)]
+    text: Annotated[CheckedText, StringConstraints(min_length=1)]
 
 
 class CheckPassage(BaseModel):
@@ -71,8 +71,10 @@ class CheckRequest(BaseModel):
         " a new one, which the verdict has.",
     )
     user_id: AccountName = Field(description="The account whose rules and documents decide.")
-    message: Text = Field(default="", description="What the customer wrote; absent or empty: draft only.")
-    draft: Annotated[Text, StringConstraints(min_length=1)] | None = Field(
+    message: CheckedText = Field(
+        default="", description="What the customer wrote; absent or empty: draft only."
+    )
+    draft: Annotated[CheckedText, StringConstraints(min_length=1)] | None = Field(
         default=None, description="What the program wants to send; absent: the message alone is checked."
     )
     passages: list[CheckPassage] | None = Field(

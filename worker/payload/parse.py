@@ -171,13 +171,12 @@ def _event(payload: EventPayload, text: str, notes: tuple[str, ...], arrival: Ar
 
 
 def _type(payload: EventPayload) -> EventType:
-    if payload.role == "agent" and payload.type is EventType.MESSAGE:
-        return EventType.AGENT_MESSAGE
-    return payload.type
+    found = EventType(payload.type)
+    return EventType.AGENT_MESSAGE if payload.role == "agent" and found is EventType.MESSAGE else found
 
 
 def _check_text(payload: EventPayload) -> None:
-    if payload.text or payload.type is EventType.MESSAGE_DELETED or payload.attachments not in (None, []):
+    if payload.text or payload.type == "message_deleted" or payload.attachments not in (None, []):
         return
     if "text" in payload.model_fields_set:
         raise rejected("invalid", "at least 1 character", '""', field="text")

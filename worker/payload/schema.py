@@ -62,6 +62,8 @@ TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
     ]
 }
 """JSON Schema: only a deletion, and a message with an attachment, have no text."""
+PublishedType = Literal["message", "agent_message", "message_edited", "message_deleted"]
+"""Every type but ``check``, which is no event of a stream."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(parsed_time), Field(strict=False)]
 
 
@@ -88,8 +90,8 @@ class EventPayload(BaseModel):
     text: Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = Field(
         default="", description="What was written; may be empty for a deletion, and with an attachment."
     )
-    type: Annotated[EventType, Field(strict=False)] = Field(
-        default=EventType.MESSAGE,
+    type: PublishedType = Field(
+        default="message",
         description="What happened: `message` may be answered; `agent_message` is a person of the team, and"
         " the conversation then belongs to people; `message_edited` and `message_deleted` name an earlier"
         " `message_id`.",
