@@ -27,10 +27,12 @@ from review.answers.answerable import AnswerAction, DraftTooOld, GivenAnswer, is
 from review.answers.checks import AnswerBlocked, ModerationAway
 from review.answers.sending import send_answer
 from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.content_covers import cover_reason
 from review.decision import page
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from worker.errors import RejectedError
+from worker.snapshot import Snapshot
 
 RETRY_S: Final = 10
 
@@ -96,6 +98,7 @@ async def list_drafts(visit: Visit) -> Response:
         {
             "decision_id": row["id"],
             "answerable": is_answerable(row),
+            "covered": cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"])),
             "since": since,
             "drafts": [{"id": each.pop("held_id")} | each for each in drafts],
             "answers": [_answer_dict(each) for each in answers],

@@ -1,6 +1,7 @@
 """The domain types: immutable values from the stream entry to the audit row."""
 
 from worker.model.account import (
+    LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     Account,
     Combination,
@@ -25,6 +26,7 @@ from worker.model.costs import (
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, GivenCheck, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -44,6 +46,7 @@ from worker.model.trace_context import TRACE_FIELDS, TraceContext, trace_headers
 
 __all__ = [
     "AI_ONLY",
+    "LINKS_OF_PASSAGES",
     "NANO",
     "OPENAI_MODERATION",
     "STAGES",
@@ -72,6 +75,7 @@ __all__ = [
     "Event",
     "EventType",
     "FailurePolicy",
+    "Feedback",
     "Finding",
     "FoundBy",
     "GivenCheck",
@@ -104,6 +108,7 @@ __all__ = [
     "StageOutcome",
     "StageRecord",
     "StaleReply",
+    "Thumb",
     "Tier",
     "Tokens",
     "Tool",

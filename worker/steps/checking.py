@@ -9,9 +9,9 @@ from worker.model import Event, GivenCheck
 from worker.reasons import Reason
 
 
-def given_draft(check: GivenCheck) -> Draft | None:
-    """The draft of a check; None where the message alone is checked."""
-    return None if check.draft is None else Draft(text=check.draft)
+def given_draft(check: GivenCheck) -> Draft:
+    """The draft of a check; empty where the message alone is checked."""
+    return Draft(text=check.draft or "")
 
 
 def message_ending() -> Ending:
@@ -28,5 +28,4 @@ def unassessed_ending(draft: Draft) -> Ending:
 
 def with_given_draft(event: Event, ending: Ending) -> Ending:
     """The ending of a check with its draft, where the guards of the message ended it."""
-    draft = given_draft(event.check) if event.check else None
-    return ending if draft is None else replace(ending, draft=draft)
+    return ending if event.check is None else replace(ending, draft=given_draft(event.check))
