@@ -86,6 +86,12 @@ class Conclusion:
 PASSED: Final = Conclusion()
 
 
+def without_holds(account: Account) -> Account:
+    """The account for a text that nothing depends on: an outage leaves the text without a result."""
+    moderators = tuple(replace(each, failure=None) for each in account.moderators)
+    return replace(account, moderation_failure=FailurePolicy.ALLOW, moderators=moderators)
+
+
 def panel(account: Account) -> tuple[ModeratorChoice, ...]:
     """The moderators of an account, each with the failure policy and the thresholds in force."""
     if not account.moderators:

@@ -119,6 +119,9 @@ BEGIN
     DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('held_drafts', gone);
+    DELETE FROM customer_feedback t WHERE t.id = ANY(ids) OR t.decision_id = ANY(ids);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    counts := counts || jsonb_build_object('customer_feedback', gone);
     UPDATE decision_reviews t SET note = '' WHERE t.decision_id = ANY(ids) AND t.note <> '';
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('decision_reviews', gone);
@@ -294,6 +297,7 @@ BEGIN
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM shadow_results
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM recordings
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM appeals
+        UNION ALL SELECT user_id, id, conversation_id, created_at, author_id FROM customer_feedback
     ) AS r
     WHERE r.user_id = e.user_id AND r.created_at <= e.started_at AND (e.kind = 'account'
             OR r.conversation_id = ANY(places) OR e.kind = 'author' AND r.author_id = e.subject)

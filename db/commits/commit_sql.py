@@ -7,6 +7,7 @@ from typing import Final
 from db.answers.held import STORE_HELD_DRAFTS
 from db.commits.rows import ROWS, over_rows
 from db.costs.ledger import STORE_LEDGER
+from db.customer_feedback.storing import JOIN_FEEDBACK, STORE_FEEDBACK
 from db.escalations.closing import CLOSE_WITH_MESSAGE
 from db.escalations.opening import OPEN_ESCALATION, OPEN_FOLLOW_UP
 from db.history.conversation_owners import TAKE_CONVERSATION
@@ -179,7 +180,7 @@ def commit_statement(decision: Decision, key: str) -> str:
 
 
 def change_of(decision: Decision) -> str:
-    """The parts of a commit that changes history or owner, or holds drafts; empty for any other."""
+    """The parts of a commit that changes more than history lines of its own; empty for any other."""
     change = ""
     if decision.people_until is not None:
         change = HANDOFF if decision.escalation is None else HANDOFF + OPEN_ESCALATION
@@ -191,6 +192,10 @@ def change_of(decision: Decision) -> str:
         change = DELETION
     elif is_flagged_edit(decision):
         change = FLAGGED_EDIT
+    if decision.event.feedback is not None:
+        change += STORE_FEEDBACK
+    if decision.rated_first:
+        change += JOIN_FEEDBACK
     if decision.event.edited_first and not decision.quarantine:
         change += REPLACED
     if decision.held:

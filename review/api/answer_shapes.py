@@ -89,11 +89,13 @@ class DraftsBody:
     """Held drafts of a decision and the answers of people, oldest first.
 
     ``since`` says what happened in the conversation since: ``deleted``, ``people_answered``, ``ai_answered``,
-    ``edited``, ``newer_message`` or null.
+    ``edited``, ``newer_message`` or null. ``covered`` names the categories that the token's owner, or the
+    organisation, chose to cover: a program must not show these texts unasked. Empty: they may be shown.
     """
 
     decision_id: UUID
     answerable: bool
+    covered: tuple[str, ...]
     since: str | None
     drafts: tuple[HeldDraftBody, ...]
     answers: tuple[AnswerLine, ...]

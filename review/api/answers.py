@@ -26,9 +26,11 @@ from review.answers.sending import send_answer
 from review.api.answer_shapes import AnswerBody
 from review.api.body import read_body
 from review.api.decisions import read_place
+from review.content_covers import cover_reason
 from review.decision import page
 from review.http.visit import Refused, Visit
 from worker.errors import RejectedError
+from worker.snapshot import Snapshot
 
 RETRY_S: Final = 10
 
@@ -65,6 +67,7 @@ async def list_drafts(visit: Visit) -> Response:
         {
             "decision_id": row["id"],
             "answerable": is_answerable(row),
+            "covered": cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"])),
             "since": since,
             "drafts": [{"id": each.pop("held_id")} | each for each in drafts],
             "answers": [_answer_dict(each) for each in answers],

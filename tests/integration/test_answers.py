@@ -537,7 +537,8 @@ def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, revie
     )
 
     assert [each["decision_id"] for each in listed["waiting"]] == [str(row["id"])]
-    assert (drafts["answerable"], drafts["drafts"][0]["kind"], drafts["answers"]) == (True, "draft", [])
+    assert (drafts["answerable"], drafts["covered"], drafts["answers"]) == (True, [], [])
+    assert drafts["drafts"][0]["kind"] == "draft"
     assert len(drafts["drafts"][0]["passages"][0]["sha256"]) == 64
     assert (first.status_code, again.status_code, len(desk.outbox(row))) == (201, 200, 1)
     assert first.json()["answer"]["outcome"] == "unchanged"

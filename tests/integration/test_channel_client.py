@@ -50,7 +50,7 @@ def answering(*pieces: bytes, every_s: float = 0) -> Iterator[tuple[str, list[by
 
 def asked(url: str, request: Request = POST) -> object:
     """The answer to a request."""
-    return client.call(url, request, authorization="Bearer t", key="shop/e1")
+    return client.call(url, request, headers={"Authorization": "Bearer t"}, key="shop/e1")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The domain types: immutable values from the stream entry to the audit row."""
 
 from worker.model.account import (
+    LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     Account,
     Combination,
@@ -24,6 +25,7 @@ from worker.model.costs import (
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -43,6 +45,7 @@ from worker.model.trace_context import TRACE_FIELDS, TraceContext, trace_headers
 
 __all__ = [
     "AI_ONLY",
+    "LINKS_OF_PASSAGES",
     "NANO",
     "OPENAI_MODERATION",
     "STAGES",
@@ -67,6 +70,7 @@ __all__ = [
     "Event",
     "EventType",
     "FailurePolicy",
+    "Feedback",
     "Finding",
     "FoundBy",
     "HeldDraft",
@@ -98,6 +102,7 @@ __all__ = [
     "StageOutcome",
     "StageRecord",
     "StaleReply",
+    "Thumb",
     "Tier",
     "Tokens",
     "Tool",

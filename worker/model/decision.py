@@ -61,6 +61,8 @@ class Decision:
         escalation: its handoff, when people must answer; of a message while people own the conversation it is
             stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
+        rated: of feedback, the event whose reply is rated, or None.
+        rated_first: of a message, whether feedback about the reply came before the message.
         calls: calls of model servers, in the order of their ends; for traces, not stored.
         trace: the publisher's position in a trace, ours where traces are sent; passed on with the reply.
         began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
@@ -113,6 +115,8 @@ class Decision:
     held: tuple[HeldDraft, ...] = ()
     held_until: datetime | None = None
     sealed_until: datetime | None = None
+    rated: str | None = None
+    rated_first: bool = False
     calls: tuple[ModelCall, ...] = ()
     trace: TraceContext | None = None
     began_s: float = 0.0
