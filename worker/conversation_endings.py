@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from worker import endings, held_texts
-from worker.assessment import needs_no_answer
+from worker.assessment import is_finished_question, needs_no_answer
 from worker.business_hours import next_opening
 from worker.endings import Ending
 from worker.model import (
@@ -25,12 +25,14 @@ from worker.model import (
 from worker.reasons import Reason
 
 FOR_EVER = timedelta(days=36_500)
+FINISHED_SHARE = 1 / 3
+"""Part of the window that a finished question waits."""
 
 
 def ending_of_type(event: Event) -> Ending | None:
     """The ending of an event that no guard tests, else None."""
     match event.type:
-        case EventType.MESSAGE | EventType.MESSAGE_EDITED:
+        case EventType.MESSAGE | EventType.MESSAGE_EDITED | EventType.FEEDBACK | EventType.CHECK:
             return None
         case EventType.AGENT_MESSAGE:
             code, sentence = Reason.AGENT_MESSAGE, "a person of the team wrote; people own the conversation"
@@ -64,6 +66,20 @@ def _outdated(why: str) -> Ending:
     return endings.silent_ending(Reason.CHANGE_OUTDATED, why)
 
 
+def feedback_ending(event: Event, conversation: ConversationState) -> Ending | None:
+    """The ending of feedback, else None."""
+    if event.feedback is None:
+        return None
+    if conversation.rated is not None:
+        sentence = f"the author rated the reply to event {conversation.rated}: {event.feedback.marks}"
+        return endings.silent_ending(Reason.FEEDBACK, sentence)
+    name, value = (
+        ("feedback.about", event.feedback.about) if event.feedback.about else ("message_id", event.message_id)
+    )
+    sentence = f"{name}: expected a message decided in this conversation, got {value}"
+    return endings.silent_ending(Reason.FEEDBACK_UNMATCHED, sentence)
+
+
 def edited_ending(event: Event) -> Ending | None:
     """The ending of an edit whose new text passed the guards, else None."""
     if event.type is not EventType.MESSAGE_EDITED:
@@ -90,10 +106,10 @@ def acknowledged_ending(event: Event, history: Sequence[Message]) -> Ending | No
 def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
     """The ending of a reply when events came during its making, else None.
 
-    A person's message and the deletion of the answered message always discard the reply; an author's
-    further message does when the account wants that.
+    A person's message, the deletion of the answered message and an author's next message within the window
+    always discard the reply; a later one of the author does when the account wants that.
     """
-    if (ending := _forestalled_ending(event, newer)) is not None:
+    if (ending := merged_ending(event, newer, account)) is not None:
         return ending
     if _further(event, newer) and account.stale_reply is StaleReply.DISCARD:
         return endings.silent_ending(Reason.SUPERSEDED, "the author wrote again while the reply was made")
@@ -101,9 +117,14 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
 
 
 def burst_wait_s(event: Event, account: Account, now: datetime) -> float:
-    """Seconds that a message still waits for its author's next message; 0 for one older than the window."""
+    """Seconds that a message still waits for its author's next message; 0 for one older than the wait.
+
+    A finished question waits for a part of the window; a reply made in the rest of it is still discarded by
+    the author's next message.
+    """
+    wait_s = account.burst_window_s * (FINISHED_SHARE if is_finished_question(event.text) else 1)
     age_s = (now - event.received_at).total_seconds()
-    return min(max(account.burst_window_s - age_s, 0.0), account.burst_window_s)
+    return min(max(wait_s - age_s, 0.0), wait_s)
 
 
 def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
@@ -115,6 +136,8 @@ def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account)
         return ending
     following = next(iter(_further(event, newer)), None)
     window = timedelta(seconds=account.burst_window_s)
+    if not window or event.type is not EventType.MESSAGE:
+        return None
     if following is None or following.received_at - event.received_at > window:
         return None
     sentence = f"answered with the author's next message, {following.message_id}"

@@ -107,6 +107,34 @@ class EventTrace:
         """Time one stage; an exception marks it failed and rises."""
         return RunningStage(self, name, StageNote(), self.clock.monotonic())
 
+    def beside(self) -> EventTrace:
+        """An empty trace of the same event, for steps that run beside others."""
+        return EventTrace(
+            event=self.event, account=self.account, clock=self.clock, conversation=self.conversation
+        )
+
+    def join(self, other: EventTrace, *, only_costs: bool = False) -> None:
+        """Add a trace made beside this one; ``only_costs``: its steps decided nothing, and yet were paid."""
+        self.attempts += other.attempts
+        self.calls += other.calls[: MOST_CALLS - len(self.calls)]
+        self.models |= other.models
+        self.tokens += other.tokens
+        for model, tokens in other.tokens_by_model.items():
+            self.tokens_by_model[model] = self.tokens_by_model.get(model, NO_TOKENS) + tokens
+        for purpose, tokens in other.tokens_by_purpose.items():
+            self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, NO_TOKENS) + tokens
+        for use, tokens in other.usage.items():
+            self.usage[use] = self.usage.get(use, NO_TOKENS) + tokens
+        if only_costs:
+            return
+        self.stages += other.stages
+        self.findings += other.findings
+        self.screened += [each for each in other.screened if each not in self.screened]
+        self.confidence_log += other.confidence_log
+        self.degraded |= other.degraded
+        self.unchecked_images = max(self.unchecked_images, other.unchecked_images)
+        self.sign = other.sign or self.sign
+
     def attempt(self, stage: Stage, number: int, outcome: AttemptOutcome, **rest: float | str) -> None:
         """Record one attempt; a long hold keeps its first attempts and its last, whose number counts all."""
         noted = Attempt(

@@ -33,8 +33,8 @@ def costs(
 ) -> None:
     """Print tokens and costs in US dollars, as counted with the decisions.
 
-    Prices are those of HUSHGATE_PRICES when a decision was made. Tokens of a model without a price are in
-    unpriced_tokens and not in usd; usd is empty when no price is known.
+    Prices are those of HUSHGATE_PRICES when a decision was made, else list prices (docs/limits.md). Tokens of
+    a model without a price are in unpriced_tokens and not in usd; usd is empty when no price is known.
 
     Examples:
         hushgate costs --by day,model --since 2026-11-01

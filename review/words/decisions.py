@@ -47,6 +47,7 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "circuit_open": mark("not called: it had failed several times in a row"),
     "busy": mark("not called: too many calls were under way"),
     "limited": mark("not called: a limit of requests or tokens was reached"),
+    "cancelled": mark("ended early: its answer was no longer needed"),
     "server_error": mark("server error"),
     "malformed": mark("a malformed response"),
     "empty": mark("an empty answer"),

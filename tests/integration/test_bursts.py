@@ -65,11 +65,25 @@ def test_thanks_behind_a_question_do_not_leave_it_unanswered(engine: Running) ->
 def test_the_last_message_waits_for_the_rest_of_the_window_only(engine: Running) -> None:
     """It is answered when nothing came within the window."""
     user_id = engine.account(documents=HOURS, burst_window_s=WINDOW_S)
-    row = engine.decide(user_id, QUESTION, conversation_id=TALK)
+    row = engine.decide(user_id, "What about weekdays", conversation_id=TALK)
     received = datetime.fromisoformat(row["snapshot_json"]["received_at"])
 
-    assert row["reason_code"] == Reason.REPLIED
     assert row["created_at"] - received >= timedelta(seconds=WINDOW_S)
+
+
+def test_a_finished_question_is_answered_once_also_when_more_comes_while_its_reply_is_made(
+    engine: Running,
+) -> None:
+    """Its reply is begun before the window ends; what comes within the window discards the reply."""
+    user_id = engine.account(documents=HOURS, burst_window_s=4.5, stale_reply="send")
+    engine.sandbox.set_latency(chat=2.0)
+    first = publish(engine, user_id, QUESTION)
+    eventually(lambda: engine.sandbox.calls("chat"), "the call of the model")
+    engine.sandbox.set_latency(chat=0.0)
+    second = publish(engine, user_id, SUNDAY)
+
+    assert reasons(engine, user_id, first + second) == [Reason.BURST_MERGED, Reason.REPLIED]
+    assert QUESTION in prompted(engine)
 
 
 @pytest.mark.parametrize("window_s", [0.0, WINDOW_S])

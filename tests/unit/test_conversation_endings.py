@@ -94,7 +94,11 @@ def test_what_came_while_a_reply_was_made(
 ) -> None:
     """People and deletions always discard it, a further message only where the account wants that."""
     found = [
-        code(conversation_endings.overtaken_ending(event(), waiting, account(stale_reply=policy)))
+        code(
+            conversation_endings.overtaken_ending(
+                event(), waiting, account(stale_reply=policy, burst_window_s=0.0)
+            )
+        )
         for policy in (StaleReply.DISCARD, StaleReply.SEND)
     ]
 
@@ -130,6 +134,48 @@ def test_a_message_is_merged_into_its_authors_next_one(
         assert ending.answered_event == "e2"
 
 
+@pytest.mark.parametrize("policy", list(StaleReply))
+@pytest.mark.parametrize(
+    ("kind", "after_s", "merged"),
+    [
+        (EventType.MESSAGE, WINDOW_S, True),
+        (EventType.MESSAGE, WINDOW_S + 0.001, False),
+        (EventType.MESSAGE_EDITED, WINDOW_S, False),
+    ],
+)
+def test_a_reply_made_within_the_window_is_discarded_for_the_next_message(
+    kind: EventType, after_s: float, *, merged: bool, policy: StaleReply
+) -> None:
+    """A finished question starts its reply early, and is still answered together with the next message."""
+    author = account(burst_window_s=WINDOW_S, stale_reply=policy)
+    ending = conversation_endings.overtaken_ending(event(type=kind), (newer(after_s=after_s),), author)
+
+    assert (code(ending) is Reason.BURST_MERGED) is merged
+
+
+@pytest.mark.parametrize(
+    ("text", "waits_s"),
+    [
+        ("When are you open?", 0.5),
+        ("When are you open? Thanks! \U0001f60a", 0.5),
+        ("Mấy giờ mở cửa vậy shop?", 0.5),
+        ("何時に開きますか？", 0.5),
+        ("Do you open on Sunday? :)", 0.5),
+        ("Hello?", 1.5),
+        ("Quick question?", 1.5),
+        ("When are you open", 1.5),
+        ("Do you open on Sunday? Asking for my", 1.5),
+        ("?", 1.5),
+        ("", 1.5),
+    ],
+)
+def test_a_finished_question_waits_for_a_third_of_the_window(text: str, waits_s: float) -> None:
+    """A greeting, a prelude and a sentence without an end are followed by more."""
+    waited = conversation_endings.burst_wait_s(event(text=text), account(burst_window_s=WINDOW_S), NOW)
+
+    assert waited == waits_s
+
+
 @pytest.mark.parametrize(
     ("window_s", "age_s", "expected"),
     [
@@ -146,7 +192,7 @@ def test_a_message_waits_for_what_is_left_of_the_window(
 ) -> None:
     """Never longer than the window, even when the clock of Redis is ahead."""
     left = conversation_endings.burst_wait_s(
-        event(), account(burst_window_s=window_s), NOW + timedelta(seconds=age_s)
+        event(text="hello"), account(burst_window_s=window_s), NOW + timedelta(seconds=age_s)
     )
 
     assert left == expected

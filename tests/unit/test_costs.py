@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -28,9 +30,11 @@ from worker.model import (
 )
 from worker.reasons import Reason
 from worker.settings import load
-from worker.settings.prices import PriceSettings, price_table
+from worker.settings.prices import PriceSettings, list_prices, price_table
 
 TODAY = date(2026, 11, 22)
+READ = date(2026, 11, 27)
+"""The day on which the list prices were read."""
 DECLARED = """[
     {"model": "big", "since": "2026-01-01", "prompt": 2.5, "completion": 10},
     {"model": "big", "since": "2026-11-22", "prompt": 1.25, "completion": 5},
@@ -69,6 +73,47 @@ def test_the_price_of_the_day_counts_and_an_unknown_one_is_not_zero(
     used = [Usage(purpose="completion", model=model, tokens=Tokens(prompt=1000, completion=100))]
 
     assert [line.nano_usd for line in declared().lines(used, day)] == [nano_usd]
+
+
+@pytest.mark.parametrize(
+    ("model", "day", "usd"),
+    [
+        ("gpt-4.1-mini", READ, 2.0),
+        ("gpt-4.1-mini-2025-04-14", READ, 2.0),
+        ("openai/gpt-4.1-mini", READ, 2.0),
+        ("gemini-4-argon", READ, 12.0),
+        ("gemini-4-argon", date(2026, 12, 1), 24.0),
+        ("gpt-4.1-mini", date(2026, 11, 26), None),
+        ("Qwen/Qwen2.5-7B-Instruct", READ, None),
+        ("gpt-4.1-mini-by-us", READ, None),
+        ("sandbox", READ, None),
+    ],
+)
+def test_common_models_have_their_list_price_from_the_day_it_was_read(
+    model: str, day: date, usd: float | None
+) -> None:
+    """No price is guessed: neither for an earlier day nor for another name."""
+    found = declared("[]").price(model, day)
+
+    assert (float(found.prompt + found.completion) if found else None) == usd
+
+
+def test_a_declared_price_replaces_the_list_price() -> None:
+    """Also on days before it begins, and with dates in the name."""
+    text = '[{"model": "gpt-4.1-mini", "since": "2027-01-01", "prompt": 1, "completion": 1}]'
+    found = [declared(text).price("gpt-4.1-mini-2025-04-14", day) for day in (READ, date(2027, 1, 1))]
+
+    assert [each.prompt if each else None for each in found] == [None, 1]
+
+
+def test_list_prices_name_their_source_and_occur_once() -> None:
+    """A pair of price for each model and day; a free model is declared, not listed."""
+    listed = list_prices()
+    vendors = json.loads(files("worker.settings").joinpath("list_prices.json").read_text())["vendors"]
+
+    assert all(each["source"].startswith("https://") for each in vendors)
+    assert len({(each.model, each.since) for each in listed}) == len(listed)
+    assert all(0 < each.prompt < 100 and 0 <= each.completion < 500 for each in listed)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=20))

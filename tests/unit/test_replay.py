@@ -81,7 +81,7 @@ COMPLETIONS = (
     ModelRejected("bad", status=400), ModelRejected("key", status=401, kind="misconfigured"),
 )  # fmt: skip
 MODERATIONS = (
-    *[CLEAN] * 20, scores(violence=0.99), ModerationUnavailable("down", kind="server_error"),
+    *[CLEAN] * 40, scores(violence=0.99), ModerationUnavailable("down", kind="server_error"),
     ModerationUnavailable("odd", kind="unreadable"), ModerationRejected("image"),
     EndpointMisconfigured("key", cause="key", status=401),
 )  # fmt: skip
@@ -238,7 +238,7 @@ def some_case(draw: random.Random) -> EventCase:
     return EventCase(
         event=event(
             text=draw.choice(("When are you open? I am kim@example.com", "spam for all", "Hello")),
-            type=draw.choice((EventType.MESSAGE,) * 8 + tuple(EventType)),
+            type=draw.choice((EventType.MESSAGE,) * 20 + tuple(EventType)),
             metadata={"labels": {}, "n": [1, None, "é"]},
             attachments=draw.choice(((), ("https://example.com/a.png",))),
         ),
@@ -246,7 +246,7 @@ def some_case(draw: random.Random) -> EventCase:
         rules=version.rules,
         policy=version.policy,
         delivery=version.delivery,
-        conversation=ConversationState(owner=draw.choice((*[Owner.AI] * 8, Owner.PEOPLE)), changes=3),
+        conversation=ConversationState(owner=draw.choice((*[Owner.AI] * 20, Owner.PEOPLE)), changes=3),
         budget=draw.choice((None, None, budget)),
     )
 

@@ -54,6 +54,7 @@ from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
 from worker.assessment.promises import promises_of
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
+from worker.assessment.text.acknowledgements import is_finished_question
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import text_for_author
@@ -100,6 +101,7 @@ __all__ = [
     "early_refusal",
     "in_test_mode",
     "initial_search",
+    "is_finished_question",
     "log_entry",
     "most_central",
     "needs_no_answer",

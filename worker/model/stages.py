@@ -74,6 +74,7 @@ class AttemptOutcome(StrEnum):
     CIRCUIT_OPEN = "circuit_open"
     BUSY = "busy"
     LIMITED = "limited"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,13 @@
-"""The prices of models, as the environment declares them."""
+"""The prices of models: those that the environment declares, and the list prices of common models."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -57,11 +61,32 @@ class PriceSettings(Environment):
             default=[],
             alias="HUSHGATE_PRICES",
             description="Prices in US dollars for a million tokens as a JSON array: model, since (a day),"
-            " prompt, completion. The cost of other models is unknown; see docs/limits.md.",
+            " prompt, completion; they replace the list prices of common models. The cost of other models is"
+            " unknown; see docs/limits.md.",
         )
     )
 
 
 def price_table(settings: PriceSettings) -> PriceTable:
-    """The declared prices."""
-    return PriceTable(ModelPrice(**each.model_dump()) for each in settings.prices)
+    """The declared prices, and list prices of models without a declared price."""
+    declared = [ModelPrice(**each.model_dump()) for each in settings.prices]
+    names = {each.model for each in declared}
+    return PriceTable((*declared, *(each for each in list_prices() if each.model not in names)))
+
+
+@cache
+def list_prices() -> tuple[ModelPrice, ...]:
+    """The prices in ``list_prices.json``: what vendors publish, from the day on which they were read."""
+    return tuple(_read(files("worker.settings").joinpath("list_prices.json").read_text(encoding="utf-8")))
+
+
+def _read(text: str) -> Iterator[ModelPrice]:
+    for vendor in json.loads(text, parse_float=Decimal)["vendors"]:
+        for day, models in vendor["from"].items():
+            for model, (prompt, completion) in models.items():
+                yield ModelPrice(
+                    model=model,
+                    since=date.fromisoformat(day),
+                    prompt=Decimal(prompt),
+                    completion=Decimal(completion),
+                )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -239,6 +240,9 @@ class _TracedJudge:
         number, started = self.calls, clock.monotonic()
         try:
             answer = await self.judge.read(_masked(self.run.masker, request))
+        except asyncio.CancelledError:
+            outcome = AttemptOutcome.CANCELLED
+            raise
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise

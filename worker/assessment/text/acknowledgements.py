@@ -22,6 +22,9 @@ _LEAST_SYLLABLES: Final = 2
 """Least syllables of a laugh: "haha", "kk"."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1+")
 _QUESTION_MARKS: Final = ("?", "？", "؟")
+_CLOSERS: Final = " !！:;()-（）]\"'”’»」』"
+_LEAST_QUESTION_WORDS: Final = 4
+"""Words, or letters of scripts without spaces, from which a question is no "Hello?" or "Quick question?"."""
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -33,6 +36,16 @@ def is_acknowledgement(text: str) -> bool:
         return False
     units = _units(word_tokens(_kind_signs().sub(" ", plain)))
     return not units or (is_segmented(units, _phrases() | _fillers()) and not is_segmented(units, _fillers()))
+
+
+def is_finished_question(text: str) -> bool:
+    """Whether a message ends in a question of several words, thanks and signs after it apart."""
+    sentences = split_sentences(_kind_signs().sub(" ", _folded(text)))
+    while len(sentences) > 1 and is_acknowledgement(sentences[-1]):
+        sentences.pop()
+    if not sentences or not sentences[-1].rstrip(_CLOSERS).endswith(_QUESTION_MARKS):
+        return False
+    return len(_letters_and_words(word_tokens(sentences[-1]))) >= _LEAST_QUESTION_WORDS
 
 
 def waits_for_answer(text: str) -> bool:
