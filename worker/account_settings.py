@@ -31,6 +31,7 @@ from worker.business_hours import checked_date, checked_ranges, checked_time_zon
 from worker.errors import PolicyRejected, RejectedError
 from worker.escalation import checked_actions, checked_queues, checked_sent_reason
 from worker.model import (
+    LINKS_OF_PASSAGES,
     Account,
     BudgetAction,
     Combination,
@@ -44,6 +45,7 @@ from worker.model import (
 )
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
+from worker.reply_content import domain_of
 from worker.rules import RuleProblem, validate_rules
 from worker.setting_description import (
     UNIT,
@@ -64,6 +66,10 @@ def _known_country(value: str) -> str:
     if value.upper() not in SUPPORTED_REGIONS:
         raise ValueError("expected a country code such as de or vn")
     return value
+
+
+def _known_link_source(value: str) -> str:
+    return value if value == LINKS_OF_PASSAGES else domain_of(value)
 
 
 ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -206,6 +212,17 @@ class AccountSettings(BaseModel):
             section=Section.MODERATION,
             help="Passages that give instructions to the model are not shown to it; see docs/screening.md.",
             warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
+        ),
+    ]
+    reply_links: Annotated[
+        list[Annotated[str, AfterValidator(_known_link_source)]],
+        Field(max_length=100),
+        Setting(
+            title="Links in replies",
+            section=Section.MODERATION,
+            help="passages: those of the passages that the reply cites, and of the instructions. Domains such"
+            " as shop.example: with their subdomains. Empty: none. A draft with another link is handed to a"
+            " person.",
         ),
     ]
     moderation_thresholds: Annotated[

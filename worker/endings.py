@@ -75,6 +75,7 @@ class Draft:
         others: the texts of the other models, where several were asked.
         models_asked: one entry for each of several models: what it was asked for and what came of it.
         loser: the less trusted one of two drafts.
+        fence: the mark of its prompt, which no reply may have.
     """
 
     text: str = ""
@@ -91,6 +92,7 @@ class Draft:
     others: tuple[str, ...] = ()
     models_asked: tuple[Mapping[str, Json], ...] = ()
     loser: Draft | None = None
+    fence: str = ""
 
     @property
     def reply(self) -> str:

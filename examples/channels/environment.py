@@ -1,10 +1,11 @@
-"""What receiver and consumer read from the environment."""
+"""What the programs read from the environment."""
 
 from __future__ import annotations
 
 import os
 
 from . import CHANNELS
+from .hushgate import Hushgate
 from .recipe import Recipe, Setup
 
 
@@ -22,11 +23,31 @@ def recipe() -> Recipe:
     return CHANNELS[name]
 
 
+def token(name: str) -> str:
+    """The channel's secret, which no error shows."""
+    if not (form := recipe().token_form).fullmatch(found := setting(name)):
+        raise SystemExit(f"{name}: expected {form.pattern}, got {len(found)} other characters")
+    return found
+
+
+def hushgate() -> Hushgate | None:
+    """The review server: HUSHGATE_URL and HUSHGATE_TOKEN; None where neither is set nor needed."""
+    inbound = recipe().inbound
+    if not os.environ.get("HUSHGATE_URL") and (inbound is None or inbound.owner is None):
+        return None
+    return Hushgate(setting("HUSHGATE_URL"), setting("HUSHGATE_TOKEN"))
+
+
+def redis_url() -> str:
+    """REDIS_URL, by default that of this machine."""
+    return os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+
+
 def setup() -> Setup:
     """The inbox: ACCOUNT, OWN_ID, PEOPLE (separated by commas) and ESCALATION_PLACE."""
     return Setup(
         account=setting("ACCOUNT"),
-        own_id=setting("OWN_ID"),
+        own_id=setting("OWN_ID") if recipe().needs_own_id else "",
         people=frozenset(filter(None, os.environ.get("PEOPLE", "").split(","))),
         place=os.environ.get("ESCALATION_PLACE", ""),
     )

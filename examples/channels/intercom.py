@@ -102,9 +102,9 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     return Request(method="POST", path="/conversations/redact", body=body, headers=VERSION)
 
 
-def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """A note in the conversation, which only the team sees."""
-    return _comment(escalation, setup, "note", text)
+    return [_comment(escalation, setup, "note", text)]
 
 
 def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = "") -> list[Json]:

@@ -20,7 +20,7 @@ import redis
 
 from . import youtube
 from .client import call
-from .environment import setting, setup
+from .environment import redis_url, setting, setup
 from .marks import Marks
 from .recipe import Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
 
@@ -88,15 +88,14 @@ class Poller:
 
     def call(self, request: Request) -> Json:
         """A page."""
-        authorization = youtube.RECIPE.authorization.format(token=self.token)
-        return call(self.url, request, authorization=authorization, key=request.path)
+        return call(self.url, request, headers=youtube.RECIPE.credentials(self.token), key=request.path)
 
 
 def main() -> None:
     """Poll until Ctrl-C."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     url = os.environ.get("CHANNEL_URL", youtube.RECIPE.url)
-    with redis.Redis.from_url(setting("REDIS_URL")) as client:
+    with redis.Redis.from_url(redis_url()) as client:
         poller = Poller(client, setup(), url=url, token=setting("TOKEN"))
         while True:
             try:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 Json: TypeAlias = dict[str, Any]
@@ -18,6 +19,8 @@ KNOWN_S: Final = 30 * 86_400
 """How long sent messages are known: until then a reply can be taken back, and is not sent twice."""
 PART: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 """An id of a channel; it leads nowhere else in a path."""
+ANY_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+"""What a header can hold."""
 KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "a text", int: "an integer"}
 
 
@@ -68,12 +71,34 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request to the channel; ``path`` follows the recipe's ``url``."""
+    """A request to the channel.
+
+    Attributes:
+        path: follows the recipe's ``url``.
+        as_person: the channel refuses a bot's token here; it needs that of a person.
+    """
 
     method: str
     path: str
     body: Json | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    as_person: bool = False
+
+
+class Change(StrEnum):
+    """Who answers from now on in a conversation: people, or the AI again."""
+
+    TAKE = "take"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerChange:
+    """A conversation passes to people or to the AI, ``at`` Unix seconds of the channel's clock."""
+
+    conversation: str
+    change: Change
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +109,17 @@ class Inbound:
         check: SignatureError unless the channel signed headers and body, by secret and Unix time.
         answer: what the request is answered with.
         events: the events of a payload; none when it is nothing for us. PayloadError: another form.
+        retry_status: what makes the channel send a request again.
+        owner: who answers from now on, in channels that say so.
+        presses: the buttons that people of the team pressed, in channels where they can.
     """
 
     check: Callable[[Mapping[str, str], bytes, str, float], None]
     answer: Callable[[Json], Json]
     events: Callable[[Json, Setup], list[Json]]
+    retry_status: int = 503
+    owner: Callable[[Json], OwnerChange | None] | None = None
+    presses: Callable[[Json], list[Json]] = lambda _payload: []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +142,13 @@ class Recipe:
     Attributes:
         name: prefix of its conversation ids, by which a consumer knows its replies.
         url: where its requests go; empty when it differs from customer to customer.
-        authorization: the header's value; ``{token}`` stands for the secret.
+        authorization: the value of ``key_header``; ``{token}`` stands for the secret, here or in ``url``.
+        needs_own_id: whether its own messages are known by OWN_ID only.
+        token_form: what the secret looks like, in channels whose answer to another form misleads.
         send: the request for a reply; the key (third argument) identifies it when it is repeated.
         sent_id: the channel's id of what was sent, from its answer and the setup.
         retract: the request that removes what was sent, by its id.
-        announce: the request that shows a text to the team; None where the channel has no place for it.
+        announce: the requests that show a text to the team; none where the channel has no place for it.
         lookup: looks for a reply before it is sent again; None where the channel takes a key.
         check_answer: raises what the answer of a 200 says, in channels that report errors there.
     """
@@ -126,10 +159,17 @@ class Recipe:
     send: Callable[[Json, Setup, str], Request]
     sent_id: Callable[[Json, Setup], str]
     retract: Callable[[Json, Setup, str], Request]
-    announce: Callable[[str, Json, Setup], Request | None]
+    announce: Callable[[str, Json, Setup], list[Request]]
     inbound: Inbound | None = None
     lookup: Lookup | None = None
     check_answer: Callable[[Json], None] = lambda _answer: None
+    key_header: str = "Authorization"
+    needs_own_id: bool = True
+    token_form: re.Pattern[str] = ANY_TOKEN
+
+    def credentials(self, token: str) -> dict[str, str]:
+        """The header with the secret; none where the address holds it."""
+        return {self.key_header: self.authorization.format(token=token)} if self.authorization else {}
 
 
 def find(payload: object, path: str, kind: type[T]) -> T | None:

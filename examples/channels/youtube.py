@@ -96,9 +96,9 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     return Request(method="DELETE", path=f"/comments?{urlencode({'id': sent_id})}")
 
 
-def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """YouTube has no place that only the team sees."""
-    return None
+    return []
 
 
 def _get(path: str, query: dict[str, str]) -> Request:

@@ -119,9 +119,9 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     return Request(method="PUT", path=f"/tickets/{ticket}/comments/{sent_id}/make_private")
 
 
-def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """A private comment on the ticket."""
-    return _comment(escalation, text, setup, public=False)
+    return [_comment(escalation, text, setup, public=False)]
 
 
 def _comment(entry: Json, text: str, setup: Setup, *, public: bool) -> Request:

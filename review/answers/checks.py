@@ -81,6 +81,8 @@ def _refusal(ending: Ending) -> AnswerBlocked | ModerationAway:
     if ending.reason_code is Reason.REPLY_FLAGGED_RULE:
         text = _("text: a rule of the account stops it, %(rule)s: %(why)s")
         return AnswerBlocked(text % {"rule": ending.matched_rule, "why": why})
+    if ending.reason_code is Reason.REPLY_UNSAFE:
+        return AnswerBlocked(_("text: it has hidden characters, which readers do not see: type it again"))
     return AnswerBlocked(_("text: moderation stops it: %(why)s") % {"why": why})
 
 

@@ -26,6 +26,7 @@ from review.words.decisions import DRAFT_PROBLEMS, attempt_wording, duration_wor
 from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
+from worker.reply_content import ContentKind
 
 ANSWERED: Final[Mapping[AnswerState, str]] = {
     AnswerState.APPROVED: mark("A reply was sent: %(person)s approved the text of the AI."),
@@ -163,6 +164,28 @@ def _replied(facts: ExplanationFacts) -> str:
     return _("A reply was sent: the draft was trusted; %(why)s.") % {"why": _trust(facts)}
 
 
+def _unsafe(facts: ExplanationFacts) -> str:
+    kind = (facts.row["matched_rule"] or "").partition(":")[2]
+    text = _("Handed to a person: the drafted reply has %(content)s.")
+    return text % {"content": _(CONTENT[ContentKind(kind)] if kind in set(ContentKind) else UNSAFE)}
+
+
+CONTENT: Final[Mapping[ContentKind, str]] = {
+    ContentKind.INSTRUCTIONS: mark("a piece of the AI's instructions"),
+    ContentKind.SECRET: mark("a key or a password"),
+    ContentKind.PERSONAL_DATA: mark(
+        "an e-mail address, card or account number that stands neither in the documents nor in the"
+        " conversation"
+    ),
+    ContentKind.MARKUP: mark("HTML or similar tags"),
+    ContentKind.IMAGE: mark("a picture"),
+    ContentKind.MENTION: mark("a mention that calls everyone"),
+    ContentKind.HIDDEN_TEXT: mark("hidden text"),
+    ContentKind.FORMULA: mark("a spreadsheet formula that starts programs"),
+    ContentKind.LINK: mark("a link that the account's settings do not allow"),
+}
+"""Total."""
+UNSAFE: Final = mark("unsafe content")
 TEST_MODE_ACTIONS: Final[Mapping[str, str]] = {
     Action.SEND: mark("it would be sent too"),
     Action.RECHECK: mark("it would be drafted once more from more passages"),
@@ -207,6 +230,7 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
     Reason.REPLIED: _replied,
+    Reason.REPLY_UNSAFE: _unsafe,
 }
 """The sentences that need the decision's data; the others are ``ReasonSpec.explanation``."""
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,8 @@ from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from tools.dist import compose_file
+from worker import __version__
 from worker.adapters.document_process import MEMORY_BYTES
 from worker.extras import MODULES as EXTRAS
 from worker.settings import ALIASES, SECRETS, Settings
@@ -97,6 +100,21 @@ def test_compose_file_follows_the_compose_specification() -> None:
     found = problems(compose())
 
     assert found == []
+
+
+def test_published_compose_file_needs_no_checkout() -> None:
+    """The file of `make dist` is that of the checkout, with published images in place of builds."""
+    published, kept = yaml.safe_load(compose_file("registry.example/owner")), compose()
+    images = {name: service["image"] for name, service in published["services"].items()}
+    for name, service in kept["services"].items():
+        service.pop("build", None)
+        if name in OURS:
+            service["image"] = service["image"].replace(":-", ":-registry.example/owner/")
+
+    assert problems(published) == []
+    assert published["services"] == kept["services"]
+    assert images["worker"] == f"${{HUSHGATE_IMAGE:-registry.example/owner/hushgate:{__version__}}}"
+    assert published["volumes"] == kept["volumes"]
 
 
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
@@ -379,7 +397,7 @@ def test_sandbox_command_exists() -> None:
     service = services()["sandbox"]
     options = sandbox_options().parse_args(service["command"])
 
-    assert 'ENTRYPOINT ["python", "-m", "sandbox"]\n' in DOCKERFILE.read_text()
+    assert service["entrypoint"] == ["python", "-m", "sandbox"]
     assert (options.host, options.any_interface, options.port) == ("0.0.0.0", True, 8099)
 
 
@@ -398,7 +416,7 @@ def test_dockerfile_passes_the_linter() -> None:
 def test_dockerfile_keeps_the_house_rules() -> None:
     """Builders apart, hashes checked, a numeric user that is not root, exec form, a health check."""
     text = DOCKERFILE.read_text()
-    final = text.split(" AS base\n")[1]
+    final = text.split(" AS worker\n")[1]
 
     installs = re.findall(r"pip --python \S+ install (.*)", text)
     assert installs
@@ -417,9 +435,24 @@ def test_base_image_is_pinned_by_tag_with_room_for_a_digest() -> None:
     assert re.search(r"^ARG PYTHON_IMAGE=python:3\.13-slim-\w+$", text, flags=re.MULTILINE)
     assert re.findall(r"^FROM (\S+)", text, flags=re.MULTILINE) == [
         *("${PYTHON_IMAGE}", "build", "${PYTHON_IMAGE}"),
-        *("base", "base", "base"),
+        *("worker", "worker"),
     ]
     assert all(re.fullmatch(r"\$\{\w+_IMAGE:-[\w./-]+:\d[\w.-]+\}", image) for image in images)
+
+
+def test_image_is_labelled_with_our_version() -> None:
+    """The labels of OCI, and the names of the Compose file, have the version of the code."""
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]+)"', DOCKERFILE.read_text()))
+    tags = {
+        service["image"].rpartition(":")[2].rstrip("}")
+        for name, service in services().items()
+        if name in OURS
+    }
+
+    assert labels.keys() == {"title", "description", "licenses", "version", "revision"}
+    assert labels["version"] == "$VERSION"
+    assert f"\nARG VERSION={__version__}\n" in DOCKERFILE.read_text()
+    assert tags == {__version__}
 
 
 def test_build_context_holds_what_the_dockerfile_copies_and_no_more() -> None:
@@ -455,10 +488,10 @@ def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
 
 @pytest.mark.parametrize(
     "lock",
-    sorted((*ROOT.glob("bench/**/*.lock"), *ROOT.glob("tests/*.lock"))),
+    sorted(each for folder in ("bench", "tests", "tools") for each in ROOT.glob(f"{folder}/**/*.lock")),
     ids=lambda lock: lock.stem,
 )
-def test_lock_of_a_benchmark_or_test_has_hashes_and_no_index_host(lock: Path) -> None:
+def test_lock_of_a_benchmark_or_tool_has_hashes_and_no_index_host(lock: Path) -> None:
     """Every file is checked before it is installed, from the index that the machine is set up for."""
     entries = pinned(lock)
 
@@ -508,6 +541,23 @@ def test_lock_of_an_image_has_its_extras_and_no_tools(lock: str, extras: tuple[s
     assert named(lock) & (tools - wanted - {"psutil"}) == set()
 
 
+def test_every_distribution_of_an_extra_has_a_module_that_names_the_extra() -> None:
+    """A missing module is an error with the extra's name, not a traceback."""
+    owners = metadata.packages_distributions()
+    optional = project()["project"]["optional-dependencies"]
+    known = {
+        extra: {canonical(owner) for each in modules for owner in owners[each]}
+        for extra, modules in EXTRAS.items()
+    }
+
+    assert optional.keys() == known.keys()
+    assert [each for extra in known for each in asked(optional[extra]) - known[extra] - {"hushgate"}] == []
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 IMPORTED: Final = """
 import sys, importlib, importlib.metadata as metadata
 sys.modules.update(dict.fromkeys(sys.argv[1].split()))
@@ -524,12 +574,12 @@ print(*{owner for top in tops for owner in owners.get(top, ())})
     [
         (
             "worker.lock",
-            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"], "sandbox"),
+            ("opentelemetry", "greenlet", *EXTRAS["review"], *EXTRAS["local"]),
             WORKER_MODULES,
         ),
         (
             "review.lock",
-            ("opentelemetry", "greenlet", "sniffio", *EXTRAS["local"], "sandbox"),
+            ("opentelemetry", "greenlet", "sniffio", *EXTRAS["local"]),
             ("cli.review.site", "gateway.app"),
         ),
     ],
@@ -551,7 +601,7 @@ def test_lock_of_an_image_has_all_that_it_runs(
         text=True,
         check=False,
     )
-    used = {re.sub(r"[-_.]+", "-", name).lower() for name in done.stdout.split()} - {"hushgate", "setuptools"}
+    used = {canonical(name) for name in done.stdout.split()} - {"hushgate", "setuptools"}
 
     assert done.returncode == 0, done.stderr
     assert {"redis", "psycopg", "typer"} <= used

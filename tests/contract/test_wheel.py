@@ -16,23 +16,12 @@ from typing import Final
 import pytest
 
 from features.feature import FEATURES
+from tools.dist import ROOT, build_packages
 from worker import extras
 from worker.adapters import document_process
 from worker.errors import ConfigurationError
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-PRODUCT: Final = {"features", "worker", "tasks", "db", "review", "gateway", "cli", *FEATURES}
-TOOLS: Final = (
-    "bench/",
-    "chaos/",
-    "fuzz/",
-    "sandbox/",
-    "tools/",
-    "tests/",
-    "examples/",
-    "cli/demo/",
-    "cli/stack/",
-)
+PRODUCT: Final = {"features", "worker", "tasks", "db", "review", "gateway", "cli", "sandbox", *FEATURES}
 RUN: Final = """
 import sys
 from pathlib import Path
@@ -50,12 +39,8 @@ Hushgate = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built as in deploy/Dockerfile."""
-    place = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (found,) = place.glob("*.whl")
-    return found
+    """The wheel, built out of the sdist."""
+    return build_packages(sys.executable, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -80,28 +65,28 @@ def hushgate(wheel: Path) -> Hushgate:
 
 
 def test_the_wheel_has_the_product_and_no_tool(wheel: Path) -> None:
-    """Chaos, soak, fuzzer, benchmarks, sandbox and demo stay in the clone; every data file is there."""
+    """Chaos, soak, fuzzer, benchmarks and tests stay in the clone; every data file is there."""
     names = zipfile.ZipFile(wheel).namelist()
     tracked = subprocess.run(
         ["git", "ls-files", *sorted(PRODUCT)], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
-    expected = {each for each in tracked if not each.startswith((*TOOLS, "cli/assess/conversation"))}
 
-    assert {name for name in names if name.startswith(TOOLS)} == set()
-    assert {name for name in names if ".dist-info/" not in name} >= expected
+    assert {name for name in names if ".dist-info/" not in name} >= set(tracked)
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == PRODUCT
 
 
-@pytest.mark.parametrize("words", ["demo", "up", "sandbox", "assess conversations x"])
-def test_a_tool_of_the_clone_says_what_to_do(hushgate: Hushgate, words: str) -> None:
-    """One line and the exit code of a missing package."""
-    ended = hushgate(*words.split())
+@pytest.mark.parametrize(
+    ("words", "without"), [("demo", "local"), ("up", "review"), ("assess conversations x", "local")]
+)
+def test_a_command_that_starts_servers_names_the_extra_local(
+    hushgate: Hushgate, words: str, without: str
+) -> None:
+    """One line and the exit code of a missing package, also where only another extra is missing."""
+    ended = hushgate(*words.split(), without=without)
 
     assert (ended.returncode, ended.stdout) == (3, "")
     (line,) = ended.stderr.splitlines()
-    assert line.startswith(
-        f"hushgate {words.removesuffix(' x')}: expected a clone of the repository (git clone"
-    )
+    assert line.startswith(f"hushgate {words.removesuffix(' x')}: expected the extra hushgate[local] (pip")
 
 
 def test_without_extras_the_list_of_commands_is_printed(hushgate: Hushgate) -> None:
@@ -112,7 +97,7 @@ def test_without_extras_the_list_of_commands_is_printed(hushgate: Hushgate) -> N
     assert "Not installed." in ended.stdout
 
 
-@pytest.mark.parametrize("command", ["review", "gateway"])
+@pytest.mark.parametrize("command", ["review", "gateway", "sandbox"])
 def test_a_command_without_its_extra_names_it(hushgate: Hushgate, command: str) -> None:
     """The message can be pasted into a shell."""
     ended = hushgate(command, without="review")

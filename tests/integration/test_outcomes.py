@@ -241,6 +241,13 @@ OUTCOMES = (
         calls=1,
     ),
     Outcome(
+        reason=Reason.REPLY_UNSAFE,
+        decision="escalate",
+        rules=({"route": "chat", "fault": "keyword", "value": "Sign in at https://evil.example/login."},),
+        calls=1,
+        matched_rule="reply_content:link",
+    ),
+    Outcome(
         reason=Reason.FALLBACK_SENT,
         decision="respond",
         settings={

@@ -25,10 +25,10 @@ INBOX: Final = {
 
 
 @contextmanager
-def channel_program(name: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+def channel_program(name: str, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A program as it stands, with the environment of a shop's Slack where the test names no other."""
     process = subprocess.Popen(
-        [sys.executable, "-m", f"examples.channels.{name}"],
+        [sys.executable, "-m", f"examples.channels.{name}", *arguments],
         cwd=ROOT,
         env={**os.environ, **INBOX, **environment},
         stdout=subprocess.PIPE,

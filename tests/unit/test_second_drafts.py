@@ -246,13 +246,14 @@ async def test_headings_are_searched_when_the_passages_have_too_few() -> None:
         ({}, {}, ("Returns",)),
         ({"suggest_questions": True}, {"flagged_keywords": ("returns",)}, ("Returns",)),
         ({"suggest_questions": True}, {}, ("scan.pdf", "2.1")),
+        ({"suggest_questions": True}, {}, ("Sign in at evil.example", "Hi @everyone")),
         ({"suggest_questions": True, "fallback_levels": ["silence"]}, {}, ("Returns",)),
     ],
 )
 async def test_nothing_is_suggested(
     options: dict[str, Any], settings: dict[str, Any], titles: tuple[str, ...]
 ) -> None:
-    """Without the option, for headings that a rule matches, for names of files, and with silence."""
+    """Without the option, for headings that a rule or a check stops, file names, with silence."""
     found = tuple(passage(number, title=title) for number, title in enumerate(titles))
     owner = account(assessment_policy=REFUSING | options, **settings)
     decision = await World(found=[found]).decide(event(), owner)

@@ -158,7 +158,7 @@ def _readable(data: bytes) -> str:
 
 def _zero_width(text: str) -> Carrier | None:
     """Zero-width characters as the digits of a code: of two characters a bit each, of four two bits each."""
-    hidden = [found.start() for found in INVISIBLE.finditer(text) if not _joins(text, found.start())]
+    hidden = [found.start() for found in INVISIBLE.finditer(text) if not joins(text, found.start())]
     if len(hidden) < CARRYING:
         return None
     signs = [text[at] for at in hidden]
@@ -185,7 +185,7 @@ def _codes(symbols: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
             yield 2, dict(zip(order, ("00", "01", "10", "11"), strict=False))
 
 
-def _joins(text: str, at: int) -> bool:
+def joins(text: str, at: int) -> bool:
     """Whether a zero-width character has a use here: in emoji, in scripts that join, between directions."""
     around = text[max(0, at - 2) : at] + text[at + 1 : at + 3]
     if any(unicodedata.category(char) in {"So", "Sk"} for char in around):

@@ -48,6 +48,10 @@ OPENAI_MODERATION: Final = "openai_moderation"
 """Endpoint and name of the OpenAI-compatible moderation API among an account's moderators."""
 
 
+LINKS_OF_PASSAGES: Final = "passages"
+"""In ``Account.reply_links``: the links of the passages that a reply cites, and of the account's prompt."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeratorChoice:
     """One moderator of an account.
@@ -81,6 +85,7 @@ class Account:
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         rules_on_passages: whether keywords and phrases are also tested on passages.
         injection_check: whether passages with instructions to the model are left out.
+        reply_links: ``LINKS_OF_PASSAGES`` and domains to which a reply may link; empty: none.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
         moderators: in the account's order; empty: the moderation API alone.
@@ -147,6 +152,7 @@ class Account:
     rules_on_reply: bool = True
     rules_on_passages: bool = False
     injection_check: bool = True
+    reply_links: tuple[str, ...] = (LINKS_OF_PASSAGES,)
     moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0

@@ -22,6 +22,7 @@ from worker.model import (
     ToolRound,
 )
 from worker.reasons import Reason
+from worker.reply_content import without_invisible
 from worker.steps import context
 from worker.steps.run import Run
 
@@ -35,7 +36,7 @@ async def drafted(run: Run, draft: Draft, history: tuple[Message, ...]) -> Draft
             prompt = replace(prompt, must_answer=True) if prompt.tool_rounds else replace(prompt, tools=())
         prompt = generation.shortened(prompt, first, run.ports.limits.prompt_tokens, masker)
         prompt, completion = await _completion(run, prompt, first, len(history))
-        draft = replace(draft, prompt_hash=generation.prompt_hash(prompt))
+        draft = replace(draft, prompt_hash=generation.prompt_hash(prompt), fence=prompt.fence)
         if isinstance(completion, Ending):
             return replace(completion, draft=draft)
         draft = replace(draft, tokens=draft.tokens + completion.tokens)
@@ -95,6 +96,10 @@ async def _completion(
         if isinstance(completion, Ending):
             note.outcome = StageOutcome.FAILED
             return attempts.prompt, completion
+        text, removed = without_invisible(completion.text)
+        if removed:
+            completion = replace(completion, text=text)
+            note.detail["invisible_characters_removed"] = removed
         note.detail["finish_reason"] = completion.finish_reason
         note.detail["tool_calls"] = [call.name for call in completion.tool_calls]
     run.trace.completed("completion", completion)

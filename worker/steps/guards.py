@@ -6,17 +6,22 @@ Each returns the ending of an event that it stops, else None.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from worker import attachments, conversation_endings, endings, moderation, reply_loops, scope
+from worker.assessment import cited_sources
 from worker.displayed import revealed_text
 from worker.endings import (
     MESSAGE,
     REPLY,
+    Draft,
     Ending,
     GuardedText,
 )
 from worker.errors import EndpointMisconfigured, ModerationRejected
+from worker.generation import FIXED_TEXTS, SEARCH_TOOL
 from worker.model import (
+    LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     EventType,
     FailurePolicy,
@@ -29,6 +34,7 @@ from worker.model import (
 )
 from worker.moderation import ModeratorResult
 from worker.reasons import Reason
+from worker.reply_content import Sources, content_findings, hidden_findings
 from worker.rules.findings import rule_findings
 from worker.steps import moderators
 from worker.steps.moderators import is_limited, is_unreadable
@@ -104,6 +110,40 @@ def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | No
         note.detail["matched_rule"] = found[0].matched_rule
     run.trace.found(*found)
     return endings.blocked_ending(subject.rule, found[0])
+
+
+def content_ending(run: Run, draft: Draft, history: Sequence[Message]) -> Ending | None:
+    """The ending of a draft with a foreign link, markup, a secret ...: a person sees it before a customer."""
+    found = content_findings(draft.reply, _sources(run, draft, history))
+    if not found:
+        return None
+    with run.trace.stage(Stage.RULES_REPLY) as note:
+        note.outcome = StageOutcome.FLAGGED
+        note.detail["matched_rule"] = found[0].matched_rule
+    run.trace.found(*found)
+    ending = endings.silent_ending(Reason.REPLY_UNSAFE, found[0].evidence)
+    return replace(ending, matched_rule=found[0].matched_rule)
+
+
+def _sources(run: Run, draft: Draft, history: Sequence[Message]) -> Sources:
+    """What a draft may repeat; one without citations may have the links of all its passages."""
+    account, texts = run.case.account, [f"{each.title}\n{each.text}" for each in draft.passages]
+    cited = [texts[each.number - 1] for each in cited_sources(draft.text, draft.passages)] or texts
+    of_passages = LINKS_OF_PASSAGES in account.reply_links
+    return Sources(
+        linked=(account.prompt, *cited) if of_passages else (),
+        shown=(account.prompt, run.case.event.text, *texts, *(line.text for line in history)),
+        domains=tuple(each for each in account.reply_links if each != LINKS_OF_PASSAGES),
+        instructions=FIXED_TEXTS,
+        marks=(SEARCH_TOOL, draft.fence),
+    )
+
+
+def hidden_ending(run: GuardedRun, text: str) -> Ending | None:
+    """The ending of a person's answer with text that the person does not see."""
+    found = hidden_findings(text)
+    run.trace.found(*found)
+    return endings.silent_ending(Reason.REPLY_UNSAFE, found[0].evidence) if found else None
 
 
 async def moderation_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:

@@ -11,6 +11,7 @@ from worker.assessment import SearchBounds
 from worker.endings import Draft, Ending
 from worker.model import Passage
 from worker.reasons import Reason
+from worker.reply_content import Sources, content_findings
 from worker.steps import context
 from worker.steps.assessing import text_of
 from worker.steps.run import Run
@@ -38,7 +39,7 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     found = Draft(passages=context.with_right_labels(run, ending.draft).passages)
     if len(headings(found.passages)) < MOST:
         found = await context.retrieve(replace(run, search=SEARCH), run.case.event.text, found)
-    shown = [each for each in headings(found.passages) if not run.case.rules.match(each)][:MOST]
+    shown = [each for each in headings(found.passages) if _may_be_shown(run, each)][:MOST]
     if not shown:
         return ending
     intro = text_of(run, delivery.suggestion_texts) or ""
@@ -48,6 +49,11 @@ async def with_questions(run: Run, ending: Ending) -> Ending:
     )
     draft = replace(ending.draft, assessment=assessment)
     return replace(ending, reply=f"{ending.reply}\n\n{intro}\n{lines}", draft=draft)
+
+
+def _may_be_shown(run: Run, heading: str) -> bool:
+    """Whether no rule matches a heading, and it has nothing that a reply must not have."""
+    return not (run.case.rules.match(heading) or content_findings(heading, Sources()))
 
 
 def headings(passages: Iterable[Passage]) -> list[str]:

@@ -15,6 +15,8 @@ DATA: Final = Path(__file__).parents[2] / "fixtures" / "channels"
 NOW: Final = datetime(2026, 11, 21, 12, 10, tzinfo=UTC)
 SETUPS: Final = {
     "slack": Setup(account="shop", own_id="U0BOT", people=frozenset({"U0LEE"}), place="C0TEAM"),
+    "chatwoot": Setup(account="shop", own_id=""),
+    "telegram": Setup(account="shop", own_id="@corner_shop_bot", people=frozenset({"4002"}), place="-100777"),
     "discord": Setup(
         account="shop",
         own_id="1100000000000000009",

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from examples.channels import CHANNELS
-from examples.channels.recipe import Json, PayloadError
+from examples.channels.recipe import Change, Json, PayloadError
 from tasks.publishing.publish import checked
 from tests.unit.channels.recorded import SETUPS, events, payload, payloads
 
@@ -23,6 +23,8 @@ VALIDATOR: Final = Draft202012Validator(
 )
 THREAD: Final = "slack:C0SHOP:1795262400.000100"
 ROOM: Final = "discord:1333000000000000001"
+DIALOGUE: Final = "telegram:4001:main"
+CROWD: Final = "telegram:-500:main"
 ANN: Final = "UgzRootCommentOfAnn4AaABAg"
 EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
     "slack": {
@@ -43,6 +45,32 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         "root_deleted_by_policy": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
         "tombstone_deleted": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
         "deletion_without_message": [("message_deleted", THREAD, "1795262400.000100", "unknown", "")],
+    },
+    "chatwoot": {
+        "message": [("message", "chatwoot:42", "9001", "contact-51", "When are you open?")],
+        "message_in_open_conversation": [
+            ("message", "chatwoot:42", "9001", "contact-51", "When are you open?")
+        ],
+        "message_of_the_team": [("agent_message", "chatwoot:42", "9003", "user-7", "I will look into it.")],
+        "file_without_text": [("message", "chatwoot:42", "9001", "contact-51", "")],
+        "audio": [("message", "chatwoot:42", "9001", "contact-51", "")],
+        "deletion": [("message_deleted", "chatwoot:42", "9001", "contact-51", "")],
+    },
+    "telegram": {
+        "message": [("message", DIALOGUE, "21", "4001", "When are you open?")],
+        "edit": [("message_edited", DIALOGUE, "21", "4001", "When are you open on Sunday?")],
+        "photo_without_text": [("message", DIALOGUE, "21", "4001", "")],
+        "voice_with_caption": [("message", DIALOGUE, "21", "4001", "My question")],
+        "location": [("message", DIALOGUE, "21", "4001", "")],
+        "message_of_the_team": [("agent_message", CROWD, "24", "4002", "I will look into it.")],
+        "mention_in_group": [("message", CROWD, "22", "4001", "when are you open?")],
+        "reply_in_topic": [("message", "telegram:-1001500:9", "31", "4001", "And on Sunday?")],
+        "command_in_group": [("message", CROWD, "23", "4001", "When are you open?")],
+        "edit_in_group": [("message_edited", CROWD, "22", "4001", "and on Sunday?")],
+        "start_in_sentence": [("message", DIALOGUE, "21", "4001", "/started it, now what?")],
+        "anonymous_admin": [
+            ("agent_message", "telegram:-1001500:main", "33", "-1001500", "We are closed today.")
+        ],
     },
     "discord": {
         "message": [("message", ROOM, "1333445566778899001", "1200000000000000001", "When are you open?")],
@@ -198,6 +226,7 @@ def test_every_expected_payload_is_recorded(channel: str) -> None:
         ("slack", "message_in_thread", "1795262400.000100"),
         ("slack", "message", None),
         ("discord", "reply", "1333445566778899001"),
+        ("telegram", "reply_in_topic", "30"),
         ("youtube", "replies", ANN),
     ],
 )
@@ -236,6 +265,29 @@ def test_a_comment_of_our_channel_is_of_a_person_only_while_the_consumer_would_k
     body["items"][0]["snippet"] |= {"publishedAt": published, "updatedAt": published, "parentId": thread}
 
     assert [each["type"] for each in events("youtube", body)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("conversation_opened", Change.TAKE),
+        ("conversation_snoozed", Change.TAKE),
+        ("conversation_resolved", Change.RELEASE),
+        ("message_in_open_conversation", Change.TAKE),
+        ("message", None),
+        ("message_of_the_team", None),
+        ("widget", None),
+    ],
+)
+def test_chatwoot_says_who_answers(name: str, change: Change | None) -> None:
+    """By the status of the conversation; a message in a pending one changes nothing."""
+    inbound = CHANNELS["chatwoot"].inbound
+    assert inbound is not None
+    assert inbound.owner is not None
+    found = inbound.owner(payload("chatwoot", name))
+
+    assert (found and found.change) == change
+    assert found is None or (found.conversation, found.at) == ("chatwoot:42", 1795262400.25)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -305,6 +357,8 @@ def test_a_hostile_payload_is_refused_by_name_or_gives_events(channel: str) -> N
         ("discord", "message", ("d", "author"), "author.id: expected a text, got nothing"),
         ("intercom", "started", ("data", "item"), "data.item: expected an object, got nothing"),
         ("zendesk", "message", ("event", "comment"), "event.comment: expected an object, got nothing"),
+        ("chatwoot", "message", ("sender",), "sender.id: expected a text, got nothing"),
+        ("telegram", "message", ("message", "chat"), "chat.type: expected a text, got nothing"),
         ("youtube", "page", ("items",), "items: expected a list, got nothing"),
     ],
 )

@@ -1,0 +1,186 @@
+"""Telegram: updates of a webhook in, sendMessage out. In groups it answers only when it is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from .recipe import (
+    Inbound,
+    Json,
+    Recipe,
+    Request,
+    SendRefused,
+    Setup,
+    address,
+    check_same,
+    event,
+    find,
+    header,
+    instant,
+    read,
+    read_id,
+    written_by,
+)
+
+NAME: Final = "telegram"
+HEADER: Final = "X-Telegram-Bot-Api-Secret-Token"
+MAIN: Final = "main"
+"""Instead of a forum's topic."""
+MOST_CHARS: Final = 4096
+"""Of a message, in UTF-16 code units."""
+GROUPS: Final = ("group", "supergroup")
+FILES: Final = (
+    *("animation", "audio", "document", "sticker", "video", "video_note", "voice"),
+    *("contact", "location", "poll", "venue"),
+)
+"""What a message shows beside its text and photo."""
+TOKEN: Final = re.compile(r"\d+:[\w-]+", re.ASCII)
+"""What BotFather gives; to another form Telegram answers 404, as if the message were gone."""
+START: Final = re.compile(r"/start(@\w+)?(\s|$)", re.ASCII)
+"""What Telegram writes for a person who opens the chat with the bot."""
+COMMAND: Final = re.compile(r"/\w+(@\w+)?\s*", re.ASCII)
+
+
+def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> None:
+    """SignatureError unless the request has the `secret_token` of setWebhook.
+
+    Telegram signs neither body nor time; a repeated update has the same event id.
+    """
+    check_same(secret, header(headers, HEADER), HEADER)
+
+
+def answer(payload: Json) -> Json:
+    """Telegram expects nothing but the status."""
+    return {}
+
+
+def events(payload: Json, setup: Setup) -> list[Json]:
+    """The events of an update; none for bots, posts of channels, and group messages to others."""
+    read(payload, "update_id", int)
+    for name in ("message", "edited_message"):
+        if message := find(payload, name, dict):
+            return _event(message, setup, "message_edited" if name == "edited_message" else "")
+    return []
+
+
+def send(reply: Json, setup: Setup, key: str) -> Request:
+    """A message without markup that answers the author's. SendRefused: it is longer than Telegram takes."""
+    text = read(reply, "text", str)
+    if (units := len(text.encode("utf-16-le")) // 2) > MOST_CHARS:
+        raise SendRefused(f"text: expected at most {MOST_CHARS} UTF-16 units, got {units}")
+    chat, topic = address(reply, NAME, 2)
+    body = _message(chat, text)
+    answered = int(read(reply, "message_id", str))
+    body["reply_parameters"] = {"message_id": answered, "allow_sending_without_reply": True}
+    if topic != MAIN:
+        body["message_thread_id"] = int(topic)
+    return Request(method="POST", path="/sendMessage", body=body)
+
+
+def sent_id(answer: Json, setup: Setup) -> str:
+    """The message's id."""
+    return read_id(answer, "result.message_id")
+
+
+def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
+    """Delete our message; Telegram takes this for 48 hours."""
+    chat, _ = address(retraction, NAME, 2)
+    body = {"chat_id": int(chat), "message_id": int(sent_id)}
+    return Request(method="POST", path="/deleteMessage", body=body)
+
+
+def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
+    """A message in the team's chat, ``setup.place``."""
+    if not setup.place:
+        return []
+    return [Request(method="POST", path="/sendMessage", body=_message(setup.place, text))]
+
+
+def _message(chat: str, text: str) -> Json:
+    return {"chat_id": int(chat), "text": text, "link_preview_options": {"is_disabled": True}}
+
+
+def _event(message: Json, setup: Setup, kind: str) -> list[Json]:
+    author, by_admin = _author(message)
+    in_group = read(message, "chat.type", str) in GROUPS
+    by_team = by_admin or written_by(setup, author) == "agent_message"
+    if not author or (in_group and not (by_team or _is_asked(message, setup))):
+        return []
+    if START.match(_text(message)):
+        return []
+    chat = read(message, "chat.id", int)
+    topic = find(message, "message_thread_id", int) if find(message, "is_topic_message", bool) else None
+    written = read(message, "edit_date" if kind else "date", int)
+    return event(
+        setup,
+        type=kind or ("agent_message" if by_team else "message"),
+        scope="chat",
+        conversation_id=f"{NAME}:{chat}:{topic or MAIN}",
+        message_id=read_id(message, "message_id"),
+        author_id=author,
+        text=_asked(_text(message), setup) if in_group else _text(message),
+        attachments=_attached(message),
+        created_at=instant(written),
+        parent_id=_parent(message),
+    )
+
+
+def _author(message: Json) -> tuple[str, bool]:
+    """Who wrote, and whether it is an anonymous administrator of the group; empty for bots and channels."""
+    if sender := find(message, "sender_chat.id", int):
+        is_admin = sender == read(message, "chat.id", int)
+        return (str(sender), True) if is_admin else ("", False)
+    if find(message, "from.is_bot", bool) or not find(message, "from", dict):
+        return "", False
+    return read_id(message, "from.id"), False
+
+
+def _is_asked(message: Json, setup: Setup) -> bool:
+    """Whether a group's message names the bot, also in a command, or answers a message of it."""
+    answered = find(message, "reply_to_message.from.username", str) or ""
+    names_bot = _mention(setup).search(_text(message)) is not None
+    return names_bot or answered.lower() == _own_name(setup).lower()
+
+
+def _asked(text: str, setup: Setup) -> str:
+    """The question without the command and the bot's name before it."""
+    stripped = COMMAND.sub("", text, count=1) if text.startswith("/") else text
+    return _mention(setup).sub("", stripped, count=1).strip() or text
+
+
+def _mention(setup: Setup) -> re.Pattern[str]:
+    return re.compile(rf"(?:^/\w+|(?<![\w.]))@{re.escape(_own_name(setup))}\b", re.IGNORECASE)
+
+
+def _own_name(setup: Setup) -> str:
+    return setup.own_id.removeprefix("@")
+
+
+def _parent(message: Json) -> str | None:
+    return read_id(message, "reply_to_message.message_id") if message.get("reply_to_message") else None
+
+
+def _text(message: Json) -> str:
+    return find(message, "text", str) or find(message, "caption", str) or ""
+
+
+def _attached(message: Json) -> list[Json | str]:
+    """What is attached. Files need the bot's token: they are counted and people see them in Telegram."""
+    found: list[Json | str] = [{"content_type": "image/jpeg"}] if find(message, "photo", list) else []
+    there = [(name, file) for name in FILES if (file := find(message, name, dict))]
+    return found + [{"content_type": find(file, "mime_type", str) or name} for name, file in there]
+
+
+RECIPE: Final = Recipe(
+    name=NAME,
+    token_form=TOKEN,
+    url="https://api.telegram.org/bot{token}",
+    authorization="",
+    send=send,
+    sent_id=sent_id,
+    retract=retract,
+    announce=announce,
+    inbound=Inbound(check=check, answer=answer, events=events),
+)

@@ -1,0 +1,95 @@
+"""The findings about a reply's content, each with its kind, in the order of their gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from worker.model import Finding, Severity, Span, Stage
+from worker.reply_content import hidden, links, markup, private
+
+CODE: Final = "reply_content"
+SHOWN_CHARS: Final = 80
+
+
+class ContentKind(StrEnum):
+    """What was found; second part of the matched rule, such as ``reply_content:link``."""
+
+    INSTRUCTIONS = "instructions"
+    SECRET = "secret"  # noqa: S105
+    PERSONAL_DATA = "personal_data"
+    MARKUP = "markup"
+    IMAGE = "image"
+    MENTION = "mention"
+    HIDDEN_TEXT = "hidden_text"
+    FORMULA = "formula"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What a reply may repeat.
+
+    Attributes:
+        linked: texts whose links it may have: the passages that it cites, and the account's instructions.
+        shown: texts whose personal data it may have: all passages, instructions and the conversation.
+        domains: to which it may link besides.
+        instructions: our own, of which it may have no piece.
+        marks: words that only the prompt has.
+    """
+
+    linked: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    instructions: tuple[str, ...] = ()
+    marks: tuple[str, ...] = field(default=())
+
+
+def content_findings(text: str, sources: Sources) -> tuple[Finding, ...]:
+    """What a reply must not have; empty for one that may leave. One finding of each kind, of links each."""
+    return tuple(_found(text, kind, evidence, shown) for kind, evidence, shown in _all(text, sources))
+
+
+def hidden_findings(text: str) -> tuple[Finding, ...]:
+    """What a person who wrote the text does not see in it."""
+    concealed = hidden.hidden_content(text)
+    return (_found(text, ContentKind.HIDDEN_TEXT, f"Hidden text: {concealed}", ""),) if concealed else ()
+
+
+def _all(text: str, sources: Sources) -> Iterator[tuple[ContentKind, str, str]]:
+    """Kind, evidence and place of each finding."""
+    if (piece := private.own_instructions(text, sources.instructions, sources.marks)) is not None:
+        yield ContentKind.INSTRUCTIONS, f"Piece of the instructions: {piece!r}", piece
+    if (key := private.secret(text)) is not None:
+        yield ContentKind.SECRET, f"Key or password: {key[:4]}… ({len(key)} characters)", key
+    for personal in private.foreign_data(text, sources.shown):
+        yield ContentKind.PERSONAL_DATA, f"Personal data of unknown origin: {personal}", ""
+    seen: set[ContentKind] = set()
+    for reading in links.readings(text):
+        for kind, name, find in (
+            (ContentKind.MARKUP, "Tag", markup.raw_markup),
+            (ContentKind.IMAGE, "Picture", markup.image),
+            (ContentKind.MENTION, "Mention", markup.mention),
+            (ContentKind.FORMULA, "Formula", markup.formula),
+        ):
+            if kind not in seen and (shown := find(reading)) is not None:
+                seen.add(kind)
+                yield kind, f"{name}: {shown[:SHOWN_CHARS]!r}", shown
+    if concealed := hidden.hidden_content(text):
+        yield ContentKind.HIDDEN_TEXT, f"Hidden text: {concealed}", ""
+    for link in links.foreign_links(text, sources.linked, sources.domains):
+        yield ContentKind.LINK, f"Link of unknown origin: {link.shown[:SHOWN_CHARS]!r}", link.shown
+
+
+def _found(text: str, kind: ContentKind, evidence: str, shown: str) -> Finding:
+    at = text.find(shown) if shown else -1
+    return Finding(
+        stage=Stage.RULES_REPLY,
+        code=CODE,
+        severity=Severity.BLOCK,
+        matched_rule=f"{CODE}:{kind}",
+        evidence=evidence[:300],
+        span=Span(start=at, end=at + len(shown)) if at >= 0 else None,
+    )
