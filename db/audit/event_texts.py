@@ -20,8 +20,9 @@ JUDGED: Final = sa.text(f"""
 """)
 SENT: Final = sa.text("""
     SELECT text, draft, CASE WHEN NOT EXISTS (
-        SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id AND e.id < o.id
-            AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL) THEN disclosure END AS disclosure
+        SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
+            AND e.id < o.id AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
+        THEN disclosure END AS disclosure
     FROM outbox o WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
 """)
 HELD: Final = sa.text("""
