@@ -18,7 +18,8 @@ from redis import Redis
 
 from cli.stack import Stack
 from db.people.records import Role
-from examples.channels.slack_desk import Desk
+from examples.channels.recipe import TryLater
+from examples.channels.slack_desk import POLL_S, QUIET_S, Desk
 from sandbox.server import SandboxHandle
 from tests.support.channel_office import SLACK, Inbox, LocalHushgate, Office
 from tests.support.conversing import QUESTION
@@ -97,12 +98,12 @@ class Place:
 
     def poll(self) -> None:
         """Let the desk look at once."""
-        self.desk.next_poll = 0.0
+        self.desk.polled_at = -QUIET_S
         self.desk.step()
 
     def work(self) -> None:
         """Let the desk do everything that was pressed."""
-        self.desk.next_poll = time.monotonic() + 60
+        self.desk.polled_at = time.monotonic()
         while self.desk.redis.xlen(self.desk.presses):
             self.desk.step()
 
@@ -334,14 +335,18 @@ def test_a_customers_text_is_shown_as_it_is(office: Office, team: Team, tmp_path
 def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Path) -> None:
     """A question whose request had no answer is found again; a press is done once, though Slack fails."""
     place = asking(office, team, tmp_path, polls=False)
+    office.vendor.faults.append((429, {"ok": False, "error": "ratelimited"}))
+    with pytest.raises(TryLater, match="429"):
+        place.poll()
+    assert place.desk.redis.hgetall(place.desk.asked) == {}, "Slack took nothing"
     office.vendor.breaks = 1
-    with pytest.raises(Exception, match="no answer"):
+    with pytest.raises(TryLater, match="no answer"):
         place.poll()
     place.poll()
     assert place.asked
     office.vendor.faults.append((503, {}))
     place.press(LEE, "approve")
-    with pytest.raises(Exception, match="503"):
+    with pytest.raises(TryLater, match="503"):
         place.work()
     place.work()
 
@@ -364,3 +369,26 @@ def test_what_people_answered_elsewhere_is_closed_in_slack(
         True,
     )
     assert place.desk.redis.hgetall(place.desk.asked) == {}
+
+
+def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path: Path) -> None:
+    """Each look is a line of the access log: without traffic there is none for minutes."""
+    place = asking(office, team, tmp_path)
+    looks = "SELECT count(*) AS n FROM access_log WHERE action = 'list'"
+    eventually(lambda: place.desk.is_due() is False and place.desk.traffic, "the streams to be quiet")
+
+    def looked() -> int:
+        before = office.engine.row(looks)
+        place.desk.polled_at = time.monotonic() - POLL_S
+        place.desk.step()
+        after = office.engine.row(looks)
+        assert before is not None
+        assert after is not None
+        return int(after["n"] - before["n"])
+
+    looked()
+    quiet = [looked() for _ in range(3)]
+    office.engine.decide(place.inbox.account, "And on Sunday?", conversation_id="telegram:7:main")
+
+    assert (quiet, looked(), looked()) == ([0, 0, 0], 1, 0)
+    assert len(office.vendor.messages) == 2, "what waits in another channel of the account is asked too"
