@@ -334,7 +334,7 @@ event_keys: Final = table(
     required("created_at", Timestamp),
     sa.Column("conversation_id", sa.Text, comment="NULL: a dead letter, or erased"),
     sa.Column("message_id", sa.Text, comment="the platform's id: one message is answered once"),
-    sa.Column("type", sa.Text, comment="message, agent_message, message_edited or message_deleted"),
+    sa.Column("type", sa.Text, comment="message, agent_message, message_edited, message_deleted or feedback"),
     sa.Column("written_at", Timestamp, comment="the event's own time: newer edits win, in any order"),
     index("ix_event_keys_created_at", "created_at"),
     index(
@@ -464,6 +464,20 @@ outbox: Final = table(
     postgresql_with=VACUUMED_BY_COUNT,
 )
 
+
+checks: Final = table(
+    "checks",
+    "checks of programs with their verdicts: a repeated request gets the same one",
+    key("user_id", sa.Text),
+    key("event_id", sa.Text, comment="the program's id of the check; also in ai_decisions"),
+    required("decision_id", sa.Uuid),
+    required("created_at", Timestamp),
+    *required_texts("conversation_id", "author_id"),
+    required("request_hash", sa.LargeBinary, comment="SHA-256: the same id with other content is refused"),
+    sa.Column("verdict", JSONB, comment="as it was answered; NULL: erased"),
+    index("ix_checks_created_at", "created_at"),
+    index("ix_checks_decision_id", "decision_id"),
+)
 
 purged: Final = table(
     "purged",

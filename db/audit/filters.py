@@ -16,6 +16,7 @@ from db.answers.state import SENT, AnswerState, answered_decisions
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.collaboration.tables import decision_assignments as assigned
+from db.customer_feedback.reading import FeedbackFilter, feedback_condition
 from db.figures import figure_sql
 from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
@@ -84,6 +85,7 @@ class Filters:
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         answered: by a person.
+        feedback: of customers about the reply.
         hidden: these decisions count as neither reviewed nor answered; see ``db.reviews.queue_items``.
         walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
     """
@@ -111,6 +113,7 @@ class Filters:
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
     answered: AnsweredFilter | None = None
+    feedback: FeedbackFilter | None = None
     assignee: str | None = None
     further: tuple[FeatureFilter, ...] = ()
     text: str | None = None
@@ -267,6 +270,8 @@ def _people(filters: Filters) -> Iterator[Condition]:
         yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, is_reviewed)
     if filters.answered is not None:
         yield _answered(filters.answered, filters.hidden)
+    if filters.feedback is not None:
+        yield feedback_condition(filters.feedback)
     if filters.assignee is not None:
         person_id = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
         is_assigned = sa.or_(

@@ -7,6 +7,7 @@ from typing import Final
 from db.answers.held import STORE_HELD_DRAFTS
 from db.commits.rows import ROWS, over_rows
 from db.costs.ledger import STORE_LEDGER
+from db.customer_feedback.storing import JOIN_FEEDBACK, STORE_FEEDBACK
 from db.escalations.closing import CLOSE_WITH_MESSAGE
 from db.escalations.opening import OPEN_ESCALATION, OPEN_FOLLOW_UP
 from db.history.conversation_owners import TAKE_CONVERSATION
@@ -35,6 +36,14 @@ KEY_OF_BURIED: Final = f"""
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
 """Takes over the key of an entry that became a dead letter, for a further entry of its event."""
+KEY_OF_CHECK: Final = """
+    INSERT INTO checks (
+        user_id, event_id, decision_id, created_at, conversation_id, author_id, request_hash, verdict)
+    VALUES (%(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
+        %(request_hash)s, %(verdict)s::jsonb)
+    ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
+"""
+"""A check is no event of a stream, so it has a key of its own."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
@@ -57,8 +66,8 @@ WITH key AS ({{key}}), decision AS (
     FROM key
 ), removed AS (
     DELETE FROM messages m USING key
-    WHERE %(quarantine)s AND m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
-        AND m.message_id = %(message_id)s
+    WHERE %(quarantine)s AND %(type)s <> 'check' AND m.user_id = key.user_id
+        AND m.conversation_id = %(conversation_id)s AND m.message_id = %(message_id)s
     RETURNING key.id, m.id AS place, m.role, m.text
 ), sealed AS (
     INSERT INTO quarantine (
@@ -179,7 +188,7 @@ def commit_statement(decision: Decision, key: str) -> str:
 
 
 def change_of(decision: Decision) -> str:
-    """The parts of a commit that changes history or owner, or holds drafts; empty for any other."""
+    """The parts of a commit that changes more than history lines of its own; empty for any other."""
     change = ""
     if decision.people_until is not None:
         change = HANDOFF if decision.escalation is None else HANDOFF + OPEN_ESCALATION
@@ -191,6 +200,10 @@ def change_of(decision: Decision) -> str:
         change = DELETION
     elif is_flagged_edit(decision):
         change = FLAGGED_EDIT
+    if decision.event.feedback is not None:
+        change += STORE_FEEDBACK
+    if decision.rated_first:
+        change += JOIN_FEEDBACK
     if decision.event.edited_first and not decision.quarantine:
         change += REPLACED
     if decision.held:

@@ -10,6 +10,7 @@ import orjson
 
 from db.answers.held import held_json
 from db.costs.ledger import ledger_json
+from db.customer_feedback.storing import feedback_values
 from db.escalations.opening import opening_values
 from db.history.conversation_owners import OwnerCause
 from worker.assessment.policies.reply_metadata import reply_metadata
@@ -75,6 +76,7 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "costs": ledger_json(decision),
         "recording": b64encode(decision.recording).decode() if decision.recording is not None else None,
         "overtaken": decision.overtaken,
+        **feedback_values(decision),
         **opening_values(decision),
     }
 

@@ -12,6 +12,7 @@ from db.answers import tables as answer_tables  # noqa: F401  # likewise
 from db.collaboration import tables as collaboration_tables  # noqa: F401  # likewise
 from db.columns import metadata
 from db.costs import tables as cost_tables  # noqa: F401  # likewise
+from db.customer_feedback import tables as feedback_tables  # noqa: F401  # likewise
 from db.documents import tables as document_tables  # noqa: F401  # likewise
 from db.escalations import tables as escalation_tables  # noqa: F401  # likewise
 from db.figures import tables as figure_tables  # noqa: F401  # likewise
@@ -44,6 +45,7 @@ FUNCTIONS: Final = (
     "samples",
     "token_owners",
     "answered_decisions",
+    "customer_feedback",
     *(file.stem for file in FEATURE_FILES),
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")

@@ -43,6 +43,7 @@ EMPTY_PANELS: Final[dict[str, Any]] = {
     "webhooks": (),
     "retractions": (),
     "handoff": None,
+    "feedback": (),
     "features": Panel(),
 }
 """Values of panels that a page shows without, or before, their load."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from db.audit.filters import AnsweredFilter, ReviewFilter
+from db.customer_feedback.reading import FeedbackFilter
 from db.figures.figure_sql import RunEvent
 from features.feature import hook_items
 from review.lists import filter_parsers
@@ -135,6 +136,7 @@ FIELDS: Final = (
     ),
     _choice("review", "Review", "The state of the decision's reviews.", *ReviewFilter),
     _choice("answered", "Answered by a person", "What a person answered to it.", *AnsweredFilter),
+    _choice("feedback", "Feedback", "What customers said of the reply.", *FeedbackFilter),
     _filter(
         "assignee",
         "Assigned to",

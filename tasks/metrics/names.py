@@ -171,6 +171,11 @@ JOB_FAILURES: Final = _counter(
     "Background jobs of features/jobs.py that a bug ended; they start again.",
     "job",
 )
+FEEDBACK: Final = _counter(
+    "hushgate_feedback_total",
+    "Feedback of customers about replies: wrong, right, or a remark without a mark.",
+    "verdict",
+)
 RECORDING_FAILURES: Final = _counter(
     "hushgate_recording_failures_total", "Decisions stored without their recording, because it failed."
 )

@@ -32,6 +32,8 @@ from worker.model import (
     CostLine,
     Decision,
     DecisionKind,
+    EventType,
+    Feedback,
     Finding,
     Quote,
     ReadSentence,
@@ -41,6 +43,7 @@ from worker.model import (
     Stage,
     StageOutcome,
     StageRecord,
+    Thumb,
     Tokens,
     Verdict,
 )
@@ -211,6 +214,32 @@ class World:
             queue=text("escalation queue"),
             opened_at=now,
         )
+
+    def rated(self) -> None:
+        """A customer calls the reply to the world's decision wrong."""
+        at, number, text = datetime.now(UTC) - timedelta(minutes=2), next(NUMBERS), self.text
+        said = replace(
+            self.decision.event,
+            type=EventType.FEEDBACK,
+            feedback=Feedback(thumb=Thumb.DOWN, rating=1, resolved=False),
+            event_id=f"feedback {number}",
+            entry_id=f"{number}-0",
+            author_id=text("feedback author"),
+            text=text("remark"),
+        )
+        made = replace(
+            self.decision,
+            decision_id=_identifier(at),
+            decided_at=at,
+            event=said,
+            reason_code=Reason.FEEDBACK,
+            rated=self.decision.event.event_id,
+            matched_rule=None,
+            findings=(),
+            quarantine=False,
+            rejected_draft=None,
+        )
+        asyncio.run(_record(self.url, made))
 
     def _waiting(self) -> Decision:
         """A decision that handed its message to a person."""
