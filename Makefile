@@ -196,7 +196,7 @@ fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs tha
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, tables of documents and .env.example
 	@into() { file=$$1; shift; $(BIN)/hushgate "$$@" > "$$file.new" && mv "$$file.new" "$$file"; }; \
-	for name in event reply retraction escalation_opened escalation_closed webhook; do \
+	for name in event reply retraction escalation_opened escalation_closed webhook check; do \
 	  into "docs/$$name.schema.json" schema "$$name"; done; \
 	into docs/asyncapi.json schema asyncapi; \
 	into docs/reasons.md schema reasons; \

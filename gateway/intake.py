@@ -67,7 +67,7 @@ class Intake:
         self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
         self._settings = settings
         self._agreed = False
-        self._rates = PublishRates(
+        self.rates = PublishRates(
             self.redis,
             stream=settings.stream,
             most_events=MOST_EVENTS,
@@ -162,7 +162,7 @@ class Intake:
             raise Refused(503, "Redis does not answer", text, retry_after_s=RETRY_S) from None
 
     def _require_rate(self, token: str, events: Mapping[str, int]) -> None:
-        if wait_s := self._rates.wait_s(token, events):
+        if wait_s := self.rates.wait_s(token, events):
             text = f"None of the events was published. Wait {wait_s:.1f} seconds, or ask for a higher limit."
             raise Refused(429, "Too many events a second", text, retry_after_s=math.ceil(wait_s))
 

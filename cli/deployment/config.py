@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
-from tasks.asyncapi import asyncapi_document, event_schema
+from tasks.asyncapi import asyncapi_document, check_schema, event_schema
 from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
@@ -38,6 +38,7 @@ DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "event": event_schema,
     **{each.name: each.schema for each in ENTRY_TYPES},
     "webhook": webhook_schema,
+    "check": check_schema,
     "asyncapi": asyncapi_document,
 }
 """What ``hushgate schema`` prints as JSON, by name."""
@@ -81,8 +82,8 @@ def schema(
     """Print a document that is made from the code.
 
     `event`, `reply`, `retraction`, `escalation_opened` and `escalation_closed`: the JSON Schema (draft
-    2020-12) of the field `data` of a stream entry; `webhook`: that of a webhook's body; `asyncapi`: all
-    streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
+    2020-12) of the field `data` of a stream entry; `webhook` and `check`: that of a webhook's body and of a
+    check; `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
 
         hushgate schema event > event.schema.json
     """
