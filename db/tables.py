@@ -466,6 +466,20 @@ outbox: Final = table(
 )
 
 
+checks: Final = table(
+    "checks",
+    "checks of programs with their verdicts: a repeated request gets the same one",
+    key("user_id", sa.Text),
+    key("event_id", sa.Text, comment="the program's id of the check; also in ai_decisions"),
+    required("decision_id", sa.Uuid),
+    required("created_at", Timestamp),
+    *required_texts("conversation_id", "author_id"),
+    required("request_hash", sa.LargeBinary, comment="SHA-256: the same id with other content is refused"),
+    sa.Column("verdict", JSONB, comment="as it was answered; NULL: erased"),
+    index("ix_checks_created_at", "created_at"),
+    index("ix_checks_decision_id", "decision_id"),
+)
+
 purged: Final = table(
     "purged",
     "rows that retention deleted; the conservation check needs them",

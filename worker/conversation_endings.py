@@ -32,7 +32,7 @@ FINISHED_SHARE = 1 / 3
 def ending_of_type(event: Event) -> Ending | None:
     """The ending of an event that no guard tests, else None."""
     match event.type:
-        case EventType.MESSAGE | EventType.MESSAGE_EDITED | EventType.FEEDBACK:
+        case EventType.MESSAGE | EventType.MESSAGE_EDITED | EventType.FEEDBACK | EventType.CHECK:
             return None
         case EventType.AGENT_MESSAGE:
             code, sentence = Reason.AGENT_MESSAGE, "a person of the team wrote; people own the conversation"

@@ -533,6 +533,15 @@ class Reason(StrEnum):
             " and a reply that was not delivered yet was cancelled.",
         ),
     )
+    MESSAGE_CHECKED = (
+        "MESSAGE_CHECKED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Message passed a check",
+            when="a program had a message without a draft checked, and rules and moderation passed it",
+            explanation="Nothing was sent: a program asked whether this message may be answered, and it may.",
+        ),
+    )
     FEEDBACK = (
         "FEEDBACK",
         ReasonSpec(
@@ -603,6 +612,17 @@ class Reason(StrEnum):
             when="the draft cannot be trusted, but enough of its sentences can; they were sent, with a text"
             " on what is missing",
             explanation="A reply was sent: only the sentences of the draft that the documents support.",
+        ),
+    )
+    DRAFT_CHECKED = (
+        "DRAFT_CHECKED",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Draft passed a check",
+            when="a program had a draft checked without passages, and rules and moderation passed it",
+            explanation="A program may send its draft: rules and moderation passed it. It was not assessed,"
+            " as no passages were given.",
         ),
     )
     REPLIED = (

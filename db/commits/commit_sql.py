@@ -38,6 +38,14 @@ KEY_OF_BURIED: Final = f"""
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
 """Takes over the key of an entry that became a dead letter, for a further entry of its event."""
+KEY_OF_CHECK: Final = """
+    INSERT INTO checks (
+        user_id, event_id, decision_id, created_at, conversation_id, author_id, request_hash, verdict)
+    VALUES (%(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
+        %(request_hash)s, %(verdict)s::jsonb)
+    ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
+"""
+"""A check is no event of a stream, so it has a key of its own."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
@@ -60,8 +68,8 @@ WITH key AS ({{key}}), decision AS (
     FROM key
 ), removed AS (
     DELETE FROM messages m USING key
-    WHERE %(quarantine)s AND m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
-        AND m.message_id = %(message_id)s
+    WHERE %(quarantine)s AND %(type)s <> 'check' AND m.user_id = key.user_id
+        AND m.conversation_id = %(conversation_id)s AND m.message_id = %(message_id)s
     RETURNING key.id, m.id AS place, m.role, m.text
 ), sealed AS (
     INSERT INTO quarantine (

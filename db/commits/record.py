@@ -52,7 +52,7 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
     found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
-    if await _commit_alone(source, decision, KEY_OF_BURIED, values):
+    if await commit_alone(source, decision, KEY_OF_BURIED, values):
         return Recorded.NEW
     found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
@@ -76,7 +76,7 @@ def _unexplained(decision: Decision, found: StoredEvent) -> str:
 async def _commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:
     """Commit, together with other events where the commit changes neither history nor owner."""
     if change_of(decision):
-        return await _commit_alone(source, decision, KEY, values)
+        return await commit_alone(source, decision, KEY, values)
     return await call_batched(source, COMMITS, commit_row(values))
 
 
@@ -109,7 +109,8 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
             raise psycopg.Rollback(commit)
 
 
-async def _commit_alone(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
+async def commit_alone(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
+    """Commit one decision by the statement of its key; whether the key is new."""
     statement = commit_statement(decision, key)
     async with checkout(source) as connection:
         try:

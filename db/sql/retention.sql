@@ -68,6 +68,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp AS $$
             CASE t.kind WHEN ''author'' THEN t.subject END)'),
     ('appeals', 'created_at', 'timestamptz', 'decided_at', '28 days', 't.outcome IS NOT NULL',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
+    ('checks', 'created_at', 'timestamptz', 'created_at', '23 hours', 'true',
+        'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('recordings', 'decision_id', 'uuid', 'created_at', '23 hours', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('shadow_results', 'id', 'uuid', 'created_at', '23 hours', 'true',
@@ -132,7 +134,7 @@ BEGIN
         held, CASE WHEN spec.kind = 'uuid' THEN '::text' ELSE '' END)
     INTO deleted, seen, last, old USING before, after, most;
     finished := seen < most OR (NOT ordered AND spec.kind = 'bigint' AND old = 0);
-    IF deleted > 0 AND target IN ('event_keys', 'duplicates', 'dead_letters', 'ai_decisions') THEN
+    IF deleted > 0 AND target IN ('event_keys', 'duplicates', 'dead_letters', 'ai_decisions', 'checks') THEN
         INSERT INTO purged AS p (table_name, rows) VALUES (target, deleted)
             ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows;
     END IF;

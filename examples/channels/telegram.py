@@ -36,7 +36,9 @@ FILES: Final = (
     *("contact", "location", "poll", "venue"),
 )
 """What a message shows beside its text and photo."""
-START: Final = re.compile(r"/start(\s|$)")
+TOKEN: Final = re.compile(r"\d+:[\w-]+", re.ASCII)
+"""What BotFather gives; to another form Telegram answers 404, as if the message were gone."""
+START: Final = re.compile(r"/start(@\w+)?(\s|$)", re.ASCII)
 """What Telegram writes for a person who opens the chat with the bot."""
 COMMAND: Final = re.compile(r"/\w+(@\w+)?\s*", re.ASCII)
 
@@ -149,7 +151,7 @@ def _asked(text: str, setup: Setup) -> str:
 
 
 def _mention(setup: Setup) -> re.Pattern[str]:
-    return re.compile(rf"@{re.escape(_own_name(setup))}\b", re.IGNORECASE)
+    return re.compile(rf"(?:^/\w+|(?<![\w.]))@{re.escape(_own_name(setup))}\b", re.IGNORECASE)
 
 
 def _own_name(setup: Setup) -> str:
@@ -173,6 +175,7 @@ def _attached(message: Json) -> list[Json | str]:
 
 RECIPE: Final = Recipe(
     name=NAME,
+    token_form=TOKEN,
     url="https://api.telegram.org/bot{token}",
     authorization="",
     send=send,

@@ -35,6 +35,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.TOKEN: mark("Made or revoked an API token"),
     LoggedAction.AUDIT: mark("Read this log"),
     LoggedAction.CONVERSATION: mark("Took or released a conversation"),
+    LoggedAction.FAILED_OPEN: mark("Let a text pass without a check"),
     LoggedAction.WEBHOOK: mark("Managed webhooks or read a delivery"),
     LoggedAction.ANSWER: mark("Answered a message"),
     LoggedAction.HOLD: mark("Placed or released a legal hold"),

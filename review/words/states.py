@@ -22,6 +22,7 @@ EVENT_TYPES: Final[Mapping[str, str]] = {
     EventType.MESSAGE_EDITED: mark("edit of a message"),
     EventType.MESSAGE_DELETED: mark("deletion of a message"),
     EventType.FEEDBACK: mark("feedback about a reply"),
+    EventType.CHECK: mark("check by a program"),
 }
 """Total; snapshots and files keep the codes."""
 OWNER_CAUSES: Final[Mapping[str, str]] = {

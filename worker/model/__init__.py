@@ -11,6 +11,7 @@ from worker.model.account import (
     Shedding,
 )
 from worker.model.assessment import Action, Assessment, Tier
+from worker.model.check import CheckedQuote, CheckedSentence, CheckOutcome, CheckVerdict
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
     NANO,
@@ -24,7 +25,7 @@ from worker.model.costs import (
 )
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
-from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.event import Event, EventType, GivenCheck, Json, Message, MessageRole, Scope, WriterSign
 from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
@@ -59,6 +60,10 @@ __all__ = [
     "BudgetPeriod",
     "BudgetReached",
     "CallPurpose",
+    "CheckOutcome",
+    "CheckVerdict",
+    "CheckedQuote",
+    "CheckedSentence",
     "Combination",
     "Completion",
     "ConversationState",
@@ -73,6 +78,7 @@ __all__ = [
     "Feedback",
     "Finding",
     "FoundBy",
+    "GivenCheck",
     "HeldDraft",
     "HeldKind",
     "Json",

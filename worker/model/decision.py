@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from worker.model.assessment import Assessment
+from worker.model.check import CheckVerdict
 from worker.model.costs import CostLine, Usage
 from worker.model.escalation import Escalation
 from worker.model.event import Event, Json, WriterSign
@@ -69,6 +70,7 @@ class Decision:
         ended_s: ``decided_at`` by the monotonic clock.
         overtaken: the reply was discarded, because people took the conversation before the commit.
         candidate_id: the candidate whose settings decided, in a rollout; None: the settings in force.
+        check: of a check, the verdict that its program got; else None.
         recording: what the ports answered, as ``worker.recordings`` stores it; None: not recorded.
     """
 
@@ -123,6 +125,7 @@ class Decision:
     ended_s: float = 0.0
     overtaken: bool = False
     candidate_id: UUID | None = None
+    check: CheckVerdict | None = None
     recording: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

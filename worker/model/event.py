@@ -29,6 +29,7 @@ class EventType(StrEnum):
         MESSAGE_EDITED: an author changed an earlier message; ``text`` is the new text.
         MESSAGE_DELETED: an author deleted an earlier message.
         FEEDBACK: an author rated the reply to an earlier message; ``text`` is a remark, or empty.
+        CHECK: a program asks whether its own message or draft may pass; no publisher can send it.
     """
 
     MESSAGE = "message"
@@ -36,6 +37,20 @@ class EventType(StrEnum):
     MESSAGE_EDITED = "message_edited"
     MESSAGE_DELETED = "message_deleted"
     FEEDBACK = "feedback"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCheck:
+    """What a program wants checked beside the message.
+
+    Attributes:
+        draft: what it wants to send; None: the message alone is checked.
+        is_assessed: whether passages were given or are searched, so that the draft is assessed.
+    """
+
+    draft: str | None = None
+    is_assessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +75,7 @@ class Event:
         feedback: of the type feedback, what the author says about the reply; else None.
         edited_first: whether an edit of the message came before it; ``text`` is then the edit's.
         notes: what of the payload was left out or changed, one sentence each: unusable hints, hidden text.
+        check: of the type ``check``, else None.
     """
 
     event_id: str
@@ -81,6 +97,12 @@ class Event:
     feedback: Feedback | None = None
     edited_first: bool = False
     notes: tuple[str, ...] = ()
+    check: GivenCheck | None = None
+
+    @property
+    def searched_text(self) -> str:
+        """What documents are searched for: the text; of a check without a message its draft."""
+        return self.text or (self.check.draft if self.check else None) or ""
 
     @property
     def written_at(self) -> datetime:

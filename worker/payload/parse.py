@@ -177,13 +177,12 @@ def _event(payload: EventPayload, text: str, notes: tuple[str, ...], arrival: Ar
 
 
 def _type(payload: EventPayload) -> EventType:
-    if payload.role == "agent" and payload.type is EventType.MESSAGE:
-        return EventType.AGENT_MESSAGE
-    return payload.type
+    found = payload.event_type
+    return EventType.AGENT_MESSAGE if payload.role == "agent" and found is EventType.MESSAGE else found
 
 
 def _feedback(payload: EventPayload) -> Feedback | None:
-    if payload.type is not EventType.FEEDBACK:
+    if payload.event_type is not EventType.FEEDBACK:
         return None
     given = payload.feedback or FeedbackPayload()
     return Feedback(
@@ -196,7 +195,11 @@ def _check_text(payload: EventPayload, feedback: Feedback | None) -> None:
         if feedback.wrong is None and not payload.text:
             raise rejected("invalid", "thumb, rating, resolved or a text", "none of them", field="feedback")
         return
-    if payload.text or payload.type is EventType.MESSAGE_DELETED or payload.attachments not in (None, []):
+    if (
+        payload.text
+        or payload.event_type is EventType.MESSAGE_DELETED
+        or payload.attachments not in (None, [])
+    ):
         return
     if "text" in payload.model_fields_set:
         raise rejected("invalid", "at least 1 character", '""', field="text")

@@ -70,6 +70,8 @@ TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
     ]
 }
 """JSON Schema: only a deletion, feedback with marks, and a message with an attachment have no text."""
+PublishedType = Literal["message", "agent_message", "message_edited", "message_deleted", "feedback"]
+"""Every type but ``check``, which is no event of a stream."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(parsed_time), Field(strict=False)]
 
 
@@ -113,8 +115,8 @@ class EventPayload(BaseModel):
         default="",
         description="What was written; may be empty for a deletion, with an attachment, and with marks.",
     )
-    type: Annotated[EventType, Field(strict=False)] = Field(
-        default=EventType.MESSAGE,
+    type: PublishedType = Field(
+        default="message",
         description="What happened: `message` may be answered; `agent_message` is a person of the team, and"
         " the conversation then belongs to people; `message_edited`, `message_deleted` and `feedback` name an"
         " earlier `message_id`.",
@@ -150,3 +152,8 @@ class EventPayload(BaseModel):
         " documents may answer. `traceparent` and `tracestate` (W3C Trace Context) are passed on with the"
         " reply; nothing else is interpreted.",
     )
+
+    @property
+    def event_type(self) -> EventType:
+        """The type as a member of the set."""
+        return EventType(self.type)
