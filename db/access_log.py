@@ -44,6 +44,7 @@ class LoggedAction(StrEnum):
     TOKEN = "token"  # noqa: S105  # a word, not a secret
     AUDIT = "audit"
     CONVERSATION = "conversation"
+    FAILED_OPEN = "failed_open"
     WEBHOOK = "webhook"
     ANSWER = "answer"
     HOLD = "hold"
@@ -54,6 +55,7 @@ class LoggedAction(StrEnum):
     APPEAL = "appeal"
     DEAD_LETTER = "dead_letter"
     REPAIR = "repair"
+    LATE_MODERATION = "late_moderation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ queues: Final = table(
     "queues of decisions for reviewers",
     key("id", sa.Uuid, comment="UUIDv7"),
     required("name", sa.Text, comment="unique among the queues of the same accounts"),
-    required("kind", sa.Text, comment="escalations, sample, second or hand"),
+    required("kind", sa.Text, comment="escalations, sample, second, hand or objections"),
     required(
         "definition",
         JSONB,
@@ -77,7 +77,9 @@ queues: Final = table(
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),
     sa.Column("closed_at", Timestamp),
-    sa.CheckConstraint("kind IN ('escalations', 'sample', 'second', 'hand')", name="kind_known"),
+    sa.CheckConstraint(
+        "kind IN ('escalations', 'sample', 'second', 'hand', 'objections')", name="kind_known"
+    ),
     sa.CheckConstraint("lease_s BETWEEN 10 AND 86400", name="lease_sane"),
     sa.CheckConstraint("golden_share BETWEEN 0 AND 1 AND second_share BETWEEN 0 AND 1", name="shares"),
     index(

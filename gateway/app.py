@@ -18,11 +18,13 @@ from db.people.records import get_token_owner
 from db.pool import GATEWAY_ROLE
 from db.review_store import Store
 from db.schema.rights import session_login
+from gateway.check_intake import CheckIntake
+from gateway.checks import Checks
 from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes
 from review.app import guarded_route
-from review.http.error_handlers import ANSWERS, OTHER, refusal_json
+from review.http.error_handlers import ANSWERS, OTHER, refusal_json, with_allowed
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
 from review.http.templating import Templates
@@ -30,7 +32,7 @@ from review.http.too_large import TooLargeProblem
 from review.http.visit import Refused, Site, Visit
 from worker.errors import StorageUnavailable
 from worker.places import PlacesByKey
-from worker.settings import GatewaySettings
+from worker.settings import GatewaySettings, Settings
 
 log = structlog.get_logger(__name__)
 
@@ -39,9 +41,9 @@ AT_ONCE: Final = 16
 WAITING: Final = 240
 
 
-def build_gateway(settings: GatewaySettings) -> Starlette:
-    """The application, which connects at its start."""
-    intake = Intake(settings)
+def build_gateway(settings: GatewaySettings, worker: Settings | None = None) -> Starlette:
+    """The application, which connects at its start; without the settings of a worker it makes no checks."""
+    intake, checks = Intake(settings), Checks(worker)
     site = Site(
         settings=settings,
         store=Store(settings.database_url.get_secret_value(), role=GATEWAY_ROLE),
@@ -53,11 +55,11 @@ def build_gateway(settings: GatewaySettings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with site.store:
+        async with site.store, checks.running():
             yield
         intake.redis.close()
 
-    pages = gateway_pages(intake)
+    pages = gateway_pages(intake, checks)
     app = Starlette(
         routes=[guarded_route(site, page) for page in pages],
         exception_handlers={HTTPException: _problem, Exception: _problem},
@@ -68,8 +70,8 @@ def build_gateway(settings: GatewaySettings) -> Starlette:
     return app
 
 
-def gateway_pages(intake: Intake) -> tuple[PageRoute, ...]:
-    """The route table: publishing, its description, and two health checks."""
+def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
+    """The route table: publishing, checks, their description, and two health checks."""
 
     async def show_readiness(visit: Visit) -> Response:
         """Whether an event could be published now."""
@@ -94,6 +96,7 @@ def gateway_pages(intake: Intake) -> tuple[PageRoute, ...]:
         get("/healthz", "health", _show_health, None),
         get("/readyz", "readiness", show_readiness, None),
         intake.route(),
+        CheckIntake(checks, intake.rates).route(),
         document,
     )
 
@@ -103,6 +106,6 @@ async def _show_health(_: Visit) -> Response:
     return PlainTextResponse("ok\n")
 
 
-async def _problem(_: Request, error: Exception) -> Response:
+async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return refusal_json(Refused(status, *ANSWERS.get(status, OTHER)))
+    return with_allowed(request, refusal_json(Refused(status, *ANSWERS.get(status, OTHER))))

@@ -25,7 +25,6 @@ from tasks.publishing.publish import append, open_shards
 from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, StreamFull, StreamSealed
-from worker.payload import EventPayload
 from worker.settings import IngestSettings
 
 log = structlog.get_logger(__name__)
@@ -68,7 +67,7 @@ class Intake:
         self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
         self._settings = settings
         self._agreed = False
-        self._rates = PublishRates(
+        self.rates = PublishRates(
             self.redis,
             stream=settings.stream,
             most_events=MOST_EVENTS,
@@ -84,12 +83,13 @@ class Intake:
             right=Right.PUBLISH,
             methods=("POST",),
             api=True,
-            summary="Publish one event or several; 207: some cannot be used, the others are published",
+            summary="Publish one event or several",
             response=AcceptedEvents,
-            body=EventPayload,
+            body=batch.PublishedEvent,
             batch=True,
             accepts=batch.ACCEPTED,
             status=202,
+            also={207: "Some cannot be used, the others are published"},
             body_bytes=BODY_BYTES,
         )
 
@@ -162,7 +162,7 @@ class Intake:
             raise Refused(503, "Redis does not answer", text, retry_after_s=RETRY_S) from None
 
     def _require_rate(self, token: str, events: Mapping[str, int]) -> None:
-        if wait_s := self._rates.wait_s(token, events):
+        if wait_s := self.rates.wait_s(token, events):
             text = f"None of the events was published. Wait {wait_s:.1f} seconds, or ask for a higher limit."
             raise Refused(429, "Too many events a second", text, retry_after_s=math.ceil(wait_s))
 

@@ -69,6 +69,7 @@ WRITE_SCOPES: Final[dict[Right, TokenScope]] = {
 SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
     TokenScope.READ: mark("read what you may read"),
     TokenScope.PUBLISH: mark("publish events of accounts that you administer"),
+    TokenScope.CHECK: mark("have messages and drafts of accounts that you administer checked"),
     TokenScope.REVIEW: mark("review decisions and take or release conversations, as you may"),
     TokenScope.ANSWER: mark("read drafts that were not sent and answer customers, as you may"),
     TokenScope.MANAGE: mark("change rules, documents and settings, as you may"),

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tasks.sending.entry_types import DRAFT, ENTRY_TYPES, EntryType
 from worker import __version__
 from worker.payload import EventPayload
+from worker.payload.check_schema import CheckRequest
 from worker.settings import StreamSettings
 
 REFERENCES: Final = "#/components/schemas/{model}"
@@ -46,6 +47,11 @@ TRACE_ATTRIBUTES: Final = {
 def event_schema() -> dict[str, Any]:
     """The JSON Schema of an event."""
     return {"$schema": DRAFT} | EventPayload.model_json_schema()
+
+
+def check_schema() -> dict[str, Any]:
+    """The JSON Schema of a check, which programs send to the gateway."""
+    return {"$schema": DRAFT} | CheckRequest.model_json_schema()
 
 
 def asyncapi_document() -> dict[str, Any]:

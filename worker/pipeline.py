@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
-from worker import conversation_endings, held_texts
+from worker import conversation_endings, held_texts, moderation
 from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
 from worker.concluding import decision_of
 from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
-from worker.model import Action, Decision, DecisionKind, EventType, Message
+from worker.model import Action, Decision, DecisionKind, EventType, GivenCheck, Message
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.steps import (
     assessing,
+    checking,
     context,
     drafting,
     guards,
@@ -67,6 +68,8 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, typed, remember=is_kept)
     masker = account_masker(case.account)
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
+    if (rated := conversation_endings.feedback_ending(case.event, case.conversation)) is not None:
+        return decision_of(trace, await _remark_tested(run, rated), masked=masker.counts)
     if settled is not None:  # the text may be another one, of a publisher that knows no edits
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     with texts_read_once():
@@ -75,7 +78,9 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         async with Ahead(run=run, steps=steps, fresh_s=CONTEXT_FRESH_S) as context_ahead:
             blocked = await _blocked(run, context_ahead, lines)
             if blocked is not None:
-                remember = blocked.reason_code in REMEMBERED and bool(case.event.text)
+                kept = blocked.reason_code in REMEMBERED and case.event.type is not EventType.CHECK
+                blocked = checking.with_given_draft(case.event, blocked)
+                remember = kept and bool(case.event.text)
                 return decision_of(trace, blocked, masked=masker.counts, remember=remember)
             ending = conversation_endings.edited_ending(case.event) or await _answer(run, context_ahead)
         ending = held_texts.for_approval(
@@ -83,6 +88,19 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         )
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return decision_of(trace, ending, masked=masker.counts, remember=remember)
+
+
+async def _remark_tested(run: Run, rated: Ending) -> Ending:
+    """The ending of feedback, with the rule that its text matches: pages cover the text by that.
+
+    Nothing depends on the result, so nothing is held for a moderator.
+    """
+    text, closed = run.case.event.text, guards.scope_ending(run)
+    if not text or (closed is not None and closed.reason_code not in STILL_MODERATED):
+        return rated
+    lenient = replace(run, case=replace(run.case, account=moderation.without_holds(run.case.account)))
+    found = guards.rule_ending(run, text, MESSAGE) or await guards.moderation_ending(lenient, text, MESSAGE)
+    return replace(rated, matched_rule=found.matched_rule) if found else rated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +118,8 @@ async def _blocked(run: Run, context_ahead: Ahead[_Context], lines: Lines) -> En
     closed = guards.scope_ending(run)
     if closed is not None and not edited:
         return closed
+    if not text and run.case.event.check is not None:  # a draft alone
+        return conversation_endings.owned_ending(run.case.event, run.case.conversation)
     ending = (
         guards.rule_ending(run, text, MESSAGE)
         or conversation_endings.owned_ending(run.case.event, run.case.conversation)
@@ -127,6 +147,11 @@ async def _context(run: Run, lines: Lines) -> _Context:
     history = await context.history(run)
     if not lines.done():
         lines.set_result(history)
+    if (check := run.case.event.check) is not None:
+        given = checking.given_draft(check)
+        if check.is_assessed:
+            given = context.with_right_labels(run, await context.retrieve_first(run, given, history))
+        return _Context(history=history, found=given)
     if (
         run.case.policy.gate
         and (ended := conversation_endings.acknowledged_ending(run.case.event, history)) is not None
@@ -142,6 +167,8 @@ async def _context(run: Run, lines: Lines) -> _Context:
 async def _answer(run: Run, context_ahead: Ahead[_Context]) -> Ending:
     """From a clean message to an ending."""
     read = await context_ahead.value()
+    if run.case.event.check is not None:
+        return await _checked(run, run.case.event.check, read)
     if read.ending is not None:
         return await _unless_overtaken(run, read.ending)
     draft = await _assessed_draft(run, read.found, read.history)
@@ -156,6 +183,23 @@ async def _answer(run: Run, context_ahead: Ahead[_Context]) -> Ending:
         return await _unless_overtaken(run, replace(blocked, draft=draft))
     late = guards.too_late_ending(run) or await guards.overtaken_ending(run)
     return replace(late, draft=draft) if late else ending
+
+
+async def _checked(run: Run, check: GivenCheck, read: _Context) -> Ending:
+    """The ending of a check whose message passed: the draft's guards, and its assessment by passages."""
+    if check.draft is None:
+        return checking.message_ending()
+    if not check.is_assessed:
+        given = await _moderated_draft(run, read.found, read.history)
+        return given if isinstance(given, Ending) else checking.unassessed_ending(given)
+    draft = await _clean_draft(run, read.found, read.history)
+    if isinstance(draft, Ending):
+        return draft
+    if draft.assessed.action is Action.RECHECK:
+        draft = assessing.better(draft, None)
+    ending = assessing.ending(run, draft)
+    blocked = await _part_blocked(run, ending, read.history)
+    return replace(blocked, draft=draft) if blocked else ending
 
 
 async def _part_blocked(run: Run, ending: Ending, history: tuple[Message, ...]) -> Ending | None:
@@ -218,7 +262,7 @@ async def _moderated_draft(run: Run, found: Draft, history: tuple[Message, ...])
 
 async def _ruled_draft(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
     """A draft whose text, as it would be sent, passed the account's rules."""
-    draft = await drafting.drafted(run, found, history)
+    draft = await drafting.drafted(run, found, history) if run.case.event.check is None else found
     if isinstance(draft, Ending):
         return draft
     if not draft.reply:

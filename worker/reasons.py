@@ -29,6 +29,7 @@ class ReasonFamily(StrEnum):
     NOT_TRUSTED = "not trusted"
     PEOPLE = "with people"
     CONVERSATION = "conversation"
+    FEEDBACK = "feedback"
     HELD = "held for approval"
     ANSWERED = "answered"
 
@@ -533,6 +534,36 @@ class Reason(StrEnum):
             " and a reply that was not delivered yet was cancelled.",
         ),
     )
+    MESSAGE_CHECKED = (
+        "MESSAGE_CHECKED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Message passed a check",
+            when="a program had a message without a draft checked, and rules and moderation passed it",
+            explanation="Nothing was sent: a program asked whether this message may be answered, and it may.",
+        ),
+    )
+    FEEDBACK = (
+        "FEEDBACK",
+        ReasonSpec(
+            family=ReasonFamily.FEEDBACK,
+            label="Feedback about a reply",
+            when="an author rated the reply to an earlier message (`type` `feedback`); the marks stand beside"
+            " the decision on that message",
+            explanation="Nothing was sent: the author rated the reply to an earlier message.",
+        ),
+    )
+    FEEDBACK_UNMATCHED = (
+        "FEEDBACK_UNMATCHED",
+        ReasonSpec(
+            family=ReasonFamily.FEEDBACK,
+            label="Feedback about an unknown message",
+            when="feedback names no message that was decided in this conversation of the account; it counts"
+            " when the message with its `message_id` comes later",
+            explanation="Nothing was sent: the author rated a reply, but the conversation has no decision for"
+            " the message that the feedback names.",
+        ),
+    )
     HELD_FOR_APPROVAL = (
         "HELD_FOR_APPROVAL",
         ReasonSpec(
@@ -582,6 +613,17 @@ class Reason(StrEnum):
             when="the draft cannot be trusted, but enough of its sentences can; they were sent, with a text"
             " on what is missing",
             explanation="A reply was sent: only the sentences of the draft that the documents support.",
+        ),
+    )
+    DRAFT_CHECKED = (
+        "DRAFT_CHECKED",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Draft passed a check",
+            when="a program had a draft checked without passages, and rules and moderation passed it",
+            explanation="A program may send its draft: rules and moderation passed it. It was not assessed,"
+            " as no passages were given.",
         ),
     )
     REPLIED = (

@@ -15,7 +15,9 @@ def supported_sentences(
     """The supported sentences of ``draft`` that stand in ``sent``; None where no judge read the draft."""
     if assessment is None or draft is None or not assessment.sentences:
         return None
-    read = ((_delivered(draft[each.start : each.end], passages), each) for each in assessment.sentences)
+    read = (
+        (delivered_sentence(draft[each.start : each.end], passages), each) for each in assessment.sentences
+    )
     return [
         {
             "text": text,
@@ -39,11 +41,17 @@ def sentences_within(part: str, draft: str, read: Sequence[ReadSentence]) -> tup
     return tuple(found)
 
 
-def _delivered(sentence: str, passages: Sequence[Passage]) -> str:
+def delivered_sentence(sentence: str, passages: Sequence[Passage]) -> str:
+    """A sentence without citation marks."""
     return delivered_text(sentence, passages).strip()
+
+
+def quote_text(quote: Quote, passage: Passage) -> str:
+    """The words of a quote."""
+    return passage.title if quote.start is None else passage.text[quote.start : quote.end]
 
 
 def _quoted(quote: Quote, passages: Sequence[Passage]) -> Json:
     passage = passages[quote.passage - 1]
-    text = passage.title if quote.start is None else passage.text[quote.start : quote.end]
+    text = quote_text(quote, passage)
     return {"passage_id": passage.passage_id, "number": quote.passage, "text": text}

@@ -154,6 +154,15 @@ class SnapshotSentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotCheck:
+    """The verdict of a check, as ``worker.model.CheckVerdict``; ``would`` differs from what was answered."""
+
+    verdict: str = ""
+    would: str | None = None
+    failed_open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotAssessment:
     """How far the draft can be trusted, as ``worker.model.Assessment``."""
 
@@ -235,6 +244,7 @@ class Snapshot:
     quarantined: bool = False
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[SnapshotScreened, ...] = ()
+    check: SnapshotCheck | None = None
     unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
 
     @property
@@ -287,6 +297,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         quarantined=decision.quarantine,
         masked=decision.masked,
         screened=decision.screened,
+        check=decision.check,
     )
     written: dict[str, Any] = object_writer(Snapshot)(values)
     return written

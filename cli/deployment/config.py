@@ -14,17 +14,27 @@ from pydantic.fields import FieldInfo
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
-from tasks.asyncapi import asyncapi_document, event_schema
+from tasks.asyncapi import asyncapi_document, check_schema, event_schema
 from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models, topic_of
+from worker.settings import (
+    FIELDS,
+    KNOWN_FIELDS,
+    RARE,
+    REQUIRED,
+    SECRETS,
+    Settings,
+    load,
+    require_models,
+    topic_of,
+)
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The environment variables: `show` prints their values, `example` a complete .env file.",
+    help="The environment variables: `show` prints their values, `example` an .env file.",
 )
 MASK: Final = "********"
 FILES: Final = "HUSHGATE_MODEL_KEY_FILE=/run/secrets/model"
@@ -38,6 +48,7 @@ DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "event": event_schema,
     **{each.name: each.schema for each in ENTRY_TYPES},
     "webhook": webhook_schema,
+    "check": check_schema,
     "asyncapi": asyncapi_document,
 }
 """What ``hushgate schema`` prints as JSON, by name."""
@@ -57,17 +68,22 @@ def show() -> None:
 
 
 @app.command()
-def example() -> None:
-    """Print a complete .env file with every variable, its meaning and its default.
+def example(
+    every: Annotated[bool, typer.Option("--all", help="Also variables that few deployments need.")] = False,
+) -> None:
+    """Print an .env file: required variables first, then by topic, each with its meaning and default.
 
     For example:
 
         hushgate config example > .env
     """
-    typer.echo("# Every variable Hushgate reads; printed by `hushgate config example`.")
+    what = "Every variable" if every else "The usual variables; `hushgate config example --all` prints all"
+    typer.echo(f"# {what}.")
     typer.echo(f"# A secret can be in a file: NAME{SUFFIX} is its path, such as {FILES}.")
     topic = ""
     for name, field in FIELDS.items():
+        if field.alias in RARE and not every:
+            continue
         if field.alias not in REQUIRED and topic != (topic := topic_of(name)):
             typer.echo(f"\n### {topic}")
         default = "" if field.is_required() or field.default is None else _text(field.default)
@@ -81,8 +97,8 @@ def schema(
     """Print a document that is made from the code.
 
     `event`, `reply`, `retraction`, `escalation_opened` and `escalation_closed`: the JSON Schema (draft
-    2020-12) of the field `data` of a stream entry; `webhook`: that of a webhook's body; `asyncapi`: all
-    streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
+    2020-12) of the field `data` of a stream entry; `webhook` and `check`: that of a webhook's body and of a
+    check; `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
 
         hushgate schema event > event.schema.json
     """

@@ -14,7 +14,7 @@ from cli.options import settings_of
 from cli.output import fail
 from db.pool import GATEWAY_ROLE
 from gateway.app import build_gateway
-from worker.settings import GatewaySettings
+from worker.settings import GatewaySettings, Settings
 
 PORT: Final = 8086
 
@@ -34,7 +34,7 @@ def gateway(
 
         hushgate gateway --port 8086
     """
-    known = settings_of(GatewaySettings)
+    known, worker = settings_of(GatewaySettings), settings_of(Settings)
     if host not in LOOPBACK and not any_interface:
         raise fail(
             "--host: expected an address of loopback, or --any-interface behind a proxy with https:"
@@ -43,4 +43,4 @@ def gateway(
         )
     require_free(host, port, name="gateway", change="choose another with --port")
     require_servers(known, role=GATEWAY_ROLE)
-    serve_application(build_gateway(known), known, process="gateway", host=host, port=port)
+    serve_application(build_gateway(known, worker), known, process="gateway", host=host, port=port)

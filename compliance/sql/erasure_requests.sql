@@ -110,11 +110,13 @@ BEGIN
     ids := ids || ARRAY(SELECT a.id FROM answers a WHERE a.decision_id = ANY(ids));
     FOREACH name IN ARRAY ARRAY['messages', 'quarantine', 'held_drafts', 'decision_comments', 'outbox',
                                 'escalations', 'answers', 'retractions', 'decision_reviews',
-                                'golden_items', 'appeals'] LOOP
+                                'golden_items', 'appeals', 'checks', 'unmoderated_texts'] LOOP
         EXECUTE format('SELECT count(*) FROM %I t WHERE t.user_id = $1 AND t.decision_id = ANY($2)', name)
             INTO found USING e.user_id, ids;
         counts := counts || jsonb_build_object(name, found);
     END LOOP;
+    SELECT counts || jsonb_build_object('customer_feedback', count(*)) INTO counts FROM customer_feedback t
+    WHERE t.user_id = e.user_id AND (t.id = ANY(ids) OR t.decision_id = ANY(ids));
     FOREACH name IN ARRAY ARRAY['recordings', 'shadow_results', 'golden_set_items'] LOOP
         EXECUTE format('SELECT count(*) FROM %I t WHERE t.user_id = $1
                 AND (t.decision_id = ANY($2) OR t.conversation_id = ANY($3) OR $4 = ''account''

@@ -119,6 +119,12 @@ BEGIN
     DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('held_drafts', gone);
+    DELETE FROM unmoderated_texts t WHERE t.decision_id = ANY(ids);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    counts := counts || jsonb_build_object('unmoderated_texts', gone);
+    DELETE FROM customer_feedback t WHERE t.id = ANY(ids) OR t.decision_id = ANY(ids);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    counts := counts || jsonb_build_object('customer_feedback', gone);
     UPDATE decision_reviews t SET note = '' WHERE t.decision_id = ANY(ids) AND t.note <> '';
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('decision_reviews', gone);
@@ -130,6 +136,10 @@ BEGIN
             AND NOT hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id));
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('recordings', gone);
+    UPDATE checks t SET verdict = NULL, conversation_id = '', author_id = ''
+    WHERE t.decision_id = ANY(ids) AND t.verdict IS NOT NULL;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    counts := counts || jsonb_build_object('checks', gone);
     DELETE FROM shadow_results t WHERE t.decision_id = ANY(ids) OR t.decision_id IN (
         SELECT d.id FROM ai_decisions d WHERE d.user_id = account AND d.conversation_id = ANY(places)
             AND NOT hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id));
@@ -293,7 +303,10 @@ BEGIN
         UNION ALL SELECT user_id, decision_id, conversation_id, opened_at, author_id FROM escalations
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM shadow_results
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM recordings
+        UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM checks
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM appeals
+        UNION ALL SELECT user_id, id, conversation_id, created_at, author_id FROM customer_feedback
+        UNION ALL SELECT user_id, decision_id, conversation_id, decided_at, author_id FROM unmoderated_texts
     ) AS r
     WHERE r.user_id = e.user_id AND r.created_at <= e.started_at AND (e.kind = 'account'
             OR r.conversation_id = ANY(places) OR e.kind = 'author' AND r.author_id = e.subject)

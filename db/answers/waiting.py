@@ -75,7 +75,8 @@ SINCE: Final = """
                               AND a.created_at > %(at)s AND a.decision_id <> %(id)s AND a.text IS NOT NULL)
                AS people_answered,
            bool_or(decision = 'respond') AS ai_answered,
-           bool_or(reason_code NOT IN ('MESSAGE_DELETED', 'MESSAGE_EDITED', 'AGENT_MESSAGE')) AS newer_message
+           bool_or(reason_code NOT IN ('MESSAGE_DELETED', 'MESSAGE_EDITED', 'AGENT_MESSAGE', 'FEEDBACK',
+               'FEEDBACK_UNMATCHED')) AS newer_message
     FROM ai_decisions
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
         AND (created_at, id) > (%(at)s, %(id)s)

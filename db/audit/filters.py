@@ -16,12 +16,13 @@ from db.answers.state import SENT, AnswerState, answered_decisions
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.collaboration.tables import decision_assignments as assigned
+from db.customer_feedback.reading import FeedbackFilter, feedback_condition
 from db.figures import figure_sql
 from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
-from db.tables import ai_decisions, event_keys
+from db.tables import IS_CHECK, ai_decisions, event_keys
 from worker.model import Tier
 
 RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
@@ -36,6 +37,8 @@ ASSESSED: Final = sa.literal_column(
     figure_sql.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )
 """Whether a draft was assessed, so that the confidence is its assessment."""
+CHECKED: Final = sa.literal_column(f"(ai_decisions.{IS_CHECK.removeprefix('(')}", sa.Boolean)
+"""Whether a program had it checked; the expression of the index."""
 _PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
 
 
@@ -48,6 +51,13 @@ class ReviewFilter(StrEnum):
     OVERTURN = "overturn"
     UNSURE = "unsure"
     DISPUTED = "disputed"
+
+
+class SourceFilter(StrEnum):
+    """Whence the message came: by the stream, or with a check of a program."""
+
+    STREAM = "stream"
+    CHECK = "check"
 
 
 class AnsweredFilter(StrEnum):
@@ -84,6 +94,7 @@ class Filters:
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         answered: by a person.
+        feedback: of customers about the reply.
         hidden: these decisions count as neither reviewed nor answered; see ``db.reviews.queue_items``.
         walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
     """
@@ -111,6 +122,8 @@ class Filters:
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
     answered: AnsweredFilter | None = None
+    feedback: FeedbackFilter | None = None
+    source: SourceFilter | None = None
     assignee: str | None = None
     further: tuple[FeatureFilter, ...] = ()
     text: str | None = None
@@ -242,6 +255,8 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         yield known
     else:
         yield from snapshot_filters.scan_conditions(*marks)
+    if filters.source is not None:
+        yield CHECKED if filters.source is SourceFilter.CHECK else sa.func.coalesce(~CHECKED, sa.true())
     if filters.ran is not None:
         yield sa.literal_column(figure_sql.run_condition(filters.ran, **_PARTS), sa.Boolean)
 
@@ -267,6 +282,8 @@ def _people(filters: Filters) -> Iterator[Condition]:
         yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, is_reviewed)
     if filters.answered is not None:
         yield _answered(filters.answered, filters.hidden)
+    if filters.feedback is not None:
+        yield feedback_condition(filters.feedback)
     if filters.assignee is not None:
         person_id = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
         is_assigned = sa.or_(

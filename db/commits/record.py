@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
+import orjson
 import psycopg
 
 from db.commits.commit_sql import (
+    COMMIT_CHECKS,
     COMMIT_SEVERAL,
     KEY,
     KEY_OF_BURIED,
+    KEY_OF_CHECK,
     change_of,
     commit_statement,
     is_flagged_edit,
@@ -25,8 +29,9 @@ from db.pool import Pool, checkout
 from db.rows import first_value
 from db.schema.partitions import ENSURE_PARTITIONS
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import Decision, EventType, Owner
+from worker.model import CheckVerdict, Decision, EventType, Owner
 from worker.reasons import Reason
+from worker.stored_json import object_writer
 
 LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
@@ -80,19 +85,36 @@ async def _commit(source: Pool, decision: Decision, values: dict[str, Any]) -> b
     return await call_batched(source, COMMITS, commit_row(values))
 
 
-async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[bool, ...]:
-    """Commit several events in one transaction; which of them were new."""
+async def _commit_together(
+    source: Pool, rows: Sequence[CommitRow], *, statement: str = COMMIT_SEVERAL
+) -> tuple[bool, ...]:
+    """Commit several events or checks in one transaction; which of them were new."""
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await first_value(connection, COMMIT_SEVERAL, values)
+            found = await first_value(connection, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(ENSURE_PARTITIONS, (rows[0].at.date(),))
-            found = await first_value(connection, COMMIT_SEVERAL, values)
+            found = await first_value(connection, statement, values)
     return tuple(row.decision_id in (found or ()) for row in rows)
 
 
 COMMITS: Final = BatchedCall(together=_commit_together)
+CHECK_COMMITS: Final = BatchedCall(together=partial(_commit_together, statement=COMMIT_CHECKS))
+
+
+async def record_check(source: Pool, decision: Decision, request_hash: str) -> bool:
+    """Commit the decision of a check with its verdict; False when one with its id was stored before.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
+    """
+    assert decision.check is not None  # the decision of a check
+    verdict = orjson.dumps(object_writer(CheckVerdict)(decision.check)).decode()
+    values = commit_values(decision) | {"request_hash": request_hash, "verdict": verdict}
+    if change_of(decision):
+        return await _commit_alone(source, decision, KEY_OF_CHECK, values)
+    return await call_batched(source, CHECK_COMMITS, commit_row(values))
 
 
 async def rehearse(connection: Connection, decision: Decision) -> None:

@@ -11,16 +11,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from db.customer_feedback.storing import rated_event
 from db.history.conversation_owners import conversation_state
 from db.pool import Pool, checkout, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import ConversationState, Event, NewerEvent
+from worker.model import ConversationState, Event, EventType, NewerEvent
 
 LOOK_UP: Final = """
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
-        m.decided_as, m.edited_at, m.deleted, CASE WHEN m.edited_at IS NOT NULL THEN (
+        m.decided_as, m.edited_at, m.deleted, m.rated_first, CASE WHEN m.edited_at IS NOT NULL THEN (
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
@@ -34,7 +35,8 @@ LOOK_UP: Final = """
     CROSS JOIN LATERAL (
         SELECT min(k.event_id) FILTER (WHERE k.type IN ('message', 'agent_message')) AS decided_as,
             max(k.written_at) FILTER (WHERE k.type = 'message_edited') AS edited_at,
-            coalesce(bool_or(k.type = 'message_deleted'), false) AS deleted
+            coalesce(bool_or(k.type = 'message_deleted'), false) AS deleted,
+            coalesce(bool_or(k.type = 'feedback'), false) AS rated_first
         FROM event_keys k
         WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
             AND k.message_id = asked.message_id AND k.event_id <> asked.event_id
@@ -108,6 +110,7 @@ async def look_up_event(
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     known = await call_batched(source, LOOK_UPS, (event, counts_author))
+    rated = await rated_event(source, event) if event.type is EventType.FEEDBACK else None
     state = conversation_state(known.people_until, known.changes, now)
     return StoredEvent(
         outcome=known.outcome,
@@ -118,6 +121,8 @@ async def look_up_event(
             deleted=known.deleted,
             strikes=known.strikes,
             messages_1h=known.messages_1h,
+            rated=rated,
+            rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
         edited_text=known.edited_text,
     )
@@ -132,6 +137,7 @@ class _LookedUp(NamedTuple):
     decided_as: str | None
     edited_at: datetime | None
     deleted: bool
+    rated_first: bool
     edited_text: str | None
     strikes: int | None
     messages_1h: int | None

@@ -10,9 +10,11 @@ import orjson
 
 from db.answers.held import held_json
 from db.costs.ledger import ledger_json
+from db.customer_feedback.storing import feedback_values
 from db.escalations.opening import opening_values
 from db.history.conversation_owners import OwnerCause
 from worker.assessment.policies.reply_metadata import reply_metadata
+from worker.late_moderation import unmoderated_roles
 from worker.model import TRACE_FIELDS, Decision, EventType, Json, MessageRole
 from worker.reply_sentences import supported_sentences
 from worker.snapshot import snapshot_json
@@ -75,6 +77,10 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "costs": ledger_json(decision),
         "recording": b64encode(decision.recording).decode() if decision.recording is not None else None,
         "overtaken": decision.overtaken,
+        "request_hash": None,
+        "verdict": None,
+        "unmoderated": [each.value for each in unmoderated_roles(decision)],
+        **feedback_values(decision),
         **opening_values(decision),
     }
 

@@ -14,7 +14,10 @@ ENDED: Final = sa.text("""
            (SELECT count(*) FROM duplicates) AS duplicates,
            (SELECT count(*) FROM dead_letters) AS buried,
            (SELECT count(*) FROM ai_decisions) AS audited,
-           (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name <> 'ai_decisions') AS purged,
+           (SELECT count(*) FROM checks)
+               + (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'checks') AS checks,
+           (SELECT coalesce(sum(rows), 0)::bigint FROM purged
+            WHERE table_name NOT IN ('ai_decisions', 'checks')) AS purged,
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'event_keys') AS purged_keys,
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'ai_decisions')
                AS purged_audit,
@@ -33,6 +36,7 @@ class Balance:
         duplicates: further entries of events already decided.
         buried: dead letters.
         audited: rows of ``ai_decisions``.
+        checks: checks of programs, also those that retention deleted: they have a decision and no entry.
         purged: rows that retention deleted from the three tables of endings.
         purged_keys: decided events among them.
         purged_audit: rows of ``ai_decisions`` that retention dropped with their month.
@@ -45,6 +49,7 @@ class Balance:
     duplicates: int
     buried: int
     audited: int
+    checks: int
     purged: int
     purged_keys: int
     purged_audit: int
@@ -63,7 +68,7 @@ class Balance:
     @property
     def holds(self) -> bool:
         """True when nothing is missing and no event was decided twice."""
-        once = self.audited + self.purged_audit == self.decided + self.purged_keys
+        once = self.audited + self.purged_audit == self.decided + self.purged_keys + self.checks
         return self.missing == 0 and once
 
 

@@ -25,6 +25,7 @@ class TokenScope(StrEnum):
 
     READ = "read"
     PUBLISH = "publish"
+    CHECK = "check"
     REVIEW = "review"
     ANSWER = "answer"
     MANAGE = "manage"
@@ -32,12 +33,13 @@ class TokenScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsedToken:
-    """The valid API token of a request."""
+    """The valid API token of a request; ``fail_open``: a check that could not be made lets the text pass."""
 
     token_id: UUID
     person_id: UUID
     scopes: frozenset[TokenScope]
     expires_at: datetime
+    fail_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class ApiToken:
     scopes: tuple[str, ...]
     created_at: datetime
     expires_at: datetime
+    fail_open: bool
     used_at: datetime | None
     revoked_at: datetime | None
 
@@ -65,6 +68,7 @@ async def store_token(
     scopes: Collection[TokenScope],
     now: datetime,
     expires_at: datetime,
+    fail_open: bool = False,
 ) -> None:
     """Store the hash of a new API token."""
     await connection.execute(
@@ -77,6 +81,7 @@ async def store_token(
             scopes=sorted(scopes),
             created_at=now,
             expires_at=expires_at,
+            fail_open=fail_open,
         )
     )
 
@@ -92,7 +97,9 @@ async def list_tokens(connection: Connection, person_id: UUID) -> tuple[ApiToken
 async def use_token(connection: Connection, token: str, *, now: datetime) -> UsedToken | None:
     """The owner and the scopes of an API token; None when it was revoked, has expired or never existed."""
     right = (api_tokens.c.token_hash == token_hash(token)) & api_tokens.c.revoked_at.is_(None)
-    columns = (api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes", "expires_at"))
+    columns = (
+        api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes", "expires_at", "fail_open")
+    )
     query = sa.select(*columns).where(right, api_tokens.c.expires_at > now)
     row = await first_row(connection, query)
     if row is None:
@@ -103,7 +110,11 @@ async def use_token(connection: Connection, token: str, *, now: datetime) -> Use
         )
     scopes = frozenset(map(TokenScope, row["scopes"]))
     return UsedToken(
-        token_id=row["id"], person_id=row["person_id"], scopes=scopes, expires_at=row["expires_at"]
+        token_id=row["id"],
+        person_id=row["person_id"],
+        scopes=scopes,
+        expires_at=row["expires_at"],
+        fail_open=row["fail_open"],
     )
 
 

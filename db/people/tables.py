@@ -165,13 +165,19 @@ api_tokens: Final = table(
         server_default=sa.text("'{read}'::text[]"),
         comment="what it may do of what its person may; db.people.api_tokens.TokenScope",
     ),
+    required(
+        "fail_open",
+        sa.Boolean,
+        server_default=sa.false(),
+        comment="checks that could not be made let the text pass",
+    ),
     required("created_at", Timestamp, server_default=NOW),
     required("expires_at", Timestamp),
     sa.Column("used_at", Timestamp),
     sa.Column("revoked_at", Timestamp),
     index("ix_api_tokens_person_id", "person_id"),
     sa.CheckConstraint(
-        "scopes <> '{}' AND scopes <@ ARRAY['read', 'publish', 'review', 'answer', 'manage']",
+        "scopes <> '{}' AND scopes <@ ARRAY['read', 'publish', 'check', 'review', 'answer', 'manage']",
         name="scopes_known",
     ),
 )

@@ -36,7 +36,8 @@ RETRIED: Final = """
 ENDED: Final = """
     SELECT (SELECT count(decision_id) FROM event_keys) + (SELECT count(*) FROM duplicates)
         + (SELECT count(*) FROM dead_letters)
-        + (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name <> 'ai_decisions')
+        + (SELECT coalesce(sum(rows), 0)::bigint FROM purged
+           WHERE table_name NOT IN ('ai_decisions', 'checks'))
 """
 WAITING: Final = """
     SELECT decision_id::text AS decision_id, user_id FROM outbox

@@ -20,9 +20,12 @@ CORE: Final = (
     days("conversations", "messages_days", "after people owned it"),
     # no answer and no review goes before its decision
     with_audit("answers"),
+    with_audit("checks"),
     with_audit("outbox", "with the audit, when the reply has ended"),
     with_audit("escalations", "with the audit, when it is closed"),
     with_audit("retractions", "with the audit, when it has ended"),
+    with_audit("customer_feedback"),
+    with_audit("unmoderated_texts"),
     with_audit("queue_items"),
     with_audit("golden_items"),
     with_audit("review_states"),

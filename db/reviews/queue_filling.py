@@ -21,8 +21,8 @@ SLICE: Final = 10_000
 """Decisions read by one statement: about 50 ms."""
 SLICES: Final = 5
 """Statements per call; the next call continues."""
-FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE)
-"""Silent endings that follow from settings or the clock and need no review."""
+FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.FEEDBACK)
+"""Silent endings that follow from settings or the clock, or are feedback, and need no review."""
 
 LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR NO KEY UPDATE SKIP LOCKED")
 OPEN: Final = sa.text("""
@@ -56,6 +56,20 @@ DAY_OF: Final = """
     ) AS ranked WHERE place <= :each ORDER BY created_at, id
     ON CONFLICT DO NOTHING
 """
+OBJECTED: Final = sa.text("""
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
+    SELECT :queue, o.decision_id, o.decision_at, o.user_id, min(o.objection), :now
+    FROM objections o
+    WHERE o.objected_at >= :since AND o.objected_at < :until
+        AND (:every OR o.user_id = ANY(:accounts))
+        AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = o.decision_id
+                        AND s.state <> 'open' AND s.updated_at > o.objected_at)
+    GROUP BY o.decision_id, o.decision_at, o.user_id ORDER BY o.decision_at, o.decision_id
+    ON CONFLICT DO NOTHING
+""")
+"""The objection, ``feedback`` or ``late_moderation``, is the item's stratum."""
+OBJECTION_OVERLAP: Final = timedelta(minutes=10)
+"""Objections read again: the reply may be recorded as sent after the customer rated the reply."""
 STRATA: Final = {Stratum.NONE: "''"} | {
     Stratum(each.value): f"coalesce({EXPRESSIONS[each]}, ai_decisions.reason_code)"
     for each in SampleDimension
@@ -75,6 +89,8 @@ DRAWN: Final = {
 
 async def fill_queue(connection: Connection, queue: Queue, now: datetime) -> None:
     """Add decisions since the last fill; does nothing while another transaction fills the queue."""
+    if queue.kind is QueueKind.OBJECTIONS and queue.closed_at is None:
+        await _fill_objections(connection, queue, now)
     if queue.kind not in {QueueKind.ESCALATIONS, QueueKind.SAMPLE} or queue.closed_at is not None:
         return
     locked = (await connection.execute(LOCK, {"queue": queue.id})).first()
@@ -98,6 +114,16 @@ async def fill_queue(connection: Connection, queue: Queue, now: datetime) -> Non
             return
         since = reached
     await connection.execute(ADVANCE, {"queue": queue.id, "to": since + OVERLAP})
+
+
+async def _fill_objections(connection: Connection, queue: Queue, now: datetime) -> None:
+    """Add what was objected to since the last fill, one item a decision; repeating this changes nothing."""
+    locked = (await connection.execute(LOCK, {"queue": queue.id})).first()
+    if locked is None:
+        return
+    since = max(locked[0] - OBJECTION_OVERLAP if locked[0] else now - LOOK_BACK, now - LOOK_BACK)
+    await connection.execute(OBJECTED, _span_values(queue, since, now, now))
+    await connection.execute(ADVANCE, {"queue": queue.id, "to": now})
 
 
 async def _fill_slice(

@@ -12,9 +12,11 @@ from db.answers import tables as answer_tables  # noqa: F401  # likewise
 from db.collaboration import tables as collaboration_tables  # noqa: F401  # likewise
 from db.columns import metadata
 from db.costs import tables as cost_tables  # noqa: F401  # likewise
+from db.customer_feedback import tables as feedback_tables  # noqa: F401  # likewise
 from db.documents import tables as document_tables  # noqa: F401  # likewise
 from db.escalations import tables as escalation_tables  # noqa: F401  # likewise
 from db.figures import tables as figure_tables  # noqa: F401  # likewise
+from db.late_moderation import tables as late_moderation_tables  # noqa: F401  # likewise
 from db.model_servers import tables as model_server_tables  # noqa: F401  # likewise
 from db.outgoing import tables as outgoing_tables  # noqa: F401  # likewise
 from db.people import tables as people_tables  # noqa: F401  # likewise
@@ -45,6 +47,7 @@ FUNCTIONS: Final = (
     "token_owners",
     "authors",
     "answered_decisions",
+    "customer_feedback",
     *(file.stem for file in FEATURE_FILES),
 )
 AFTER_TABLES: Final = (*FUNCTIONS, "triggers", "grants", "first_queues")

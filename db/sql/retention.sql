@@ -39,6 +39,10 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp AS $$
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('answers', 'created_at', 'timestamptz', 'created_at', '28 days', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, NULL)'),
+    ('unmoderated_texts', 'decided_at', 'timestamptz', 'decided_at', '28 days', 'true',
+        'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
+    ('customer_feedback', 'id', 'uuid', 'created_at', '28 days', 'true',
+        'hushgate_is_held(t.user_id, coalesce(t.decision_id, t.id), t.conversation_id, t.author_id)'),
     ('retractions', 'id', 'bigint', 'created_at', '28 days',
         't.delivered_at IS NOT NULL OR t.cancelled_at IS NOT NULL',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, NULL)'),
@@ -63,6 +67,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp AS $$
         'hushgate_is_held(t.user_id, NULL, CASE t.kind WHEN ''conversation'' THEN t.subject END,
             CASE t.kind WHEN ''author'' THEN t.subject END)'),
     ('appeals', 'created_at', 'timestamptz', 'decided_at', '28 days', 't.outcome IS NOT NULL',
+        'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
+    ('checks', 'created_at', 'timestamptz', 'created_at', '28 days', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('recordings', 'decision_id', 'uuid', 'created_at', '23 hours', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
@@ -128,7 +134,7 @@ BEGIN
         held, CASE WHEN spec.kind = 'uuid' THEN '::text' ELSE '' END)
     INTO deleted, seen, last, old USING before, after, most;
     finished := seen < most OR (NOT ordered AND spec.kind = 'bigint' AND old = 0);
-    IF deleted > 0 AND target IN ('event_keys', 'duplicates', 'dead_letters', 'ai_decisions') THEN
+    IF deleted > 0 AND target IN ('event_keys', 'duplicates', 'dead_letters', 'ai_decisions', 'checks') THEN
         INSERT INTO purged AS p (table_name, rows) VALUES (target, deleted)
             ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows;
     END IF;

@@ -3,8 +3,8 @@
     pip install redis cryptography
     ACCOUNT=corner-shop OWN_ID=corner_shop_bot TOKEN=... SIGNING_SECRET=... python -m channels telegram
 
-The receiver listens on LISTEN (127.0.0.1:8090): put it behind your TLS proxy. A channel that sends no
-requests is polled by `channels.poller` instead.
+The receiver listens on LISTEN (127.0.0.1:8090): put it behind your TLS proxy. With HUSHGATE_URL the team
+answers in Slack, see `channels.slack_desk`. A channel that sends no requests is polled by `channels.poller`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import threading
 from . import CHANNELS
 from .consumer import make_consumer
 from .receiver import make_receiver
+from .slack_desk import make_desk
 
 
 def main() -> None:
@@ -27,6 +28,8 @@ def main() -> None:
     os.environ["CHANNEL"] = sys.argv[1]
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     consumer = make_consumer()
+    if desk := make_desk(consumer):
+        threading.Thread(target=desk.run, daemon=True).start()
     with make_receiver() as server:
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, consumer.stop)

@@ -39,9 +39,8 @@ class Hushgate:
 
     def change_owner(self, account: str, conversation: str, change: Change) -> bool:
         """Give a conversation to people or to the AI; False: no event of it is stored."""
-        where = f"accounts/{quote(account, safe='')}/conversations/{quote(conversation, safe='')}"
         try:
-            self.call("POST", f"{where}/{change}")
+            self.call("POST", f"{conversation_path(account, conversation)}/{change}")
         except Refused as refused:
             if refused.status == UNKNOWN:
                 return False
@@ -49,7 +48,11 @@ class Hushgate:
                 raise Away(str(refused)) from refused  # such as a token that ended: correct it meanwhile
         return True
 
-    def call(self, method: str, path: str, body: Json | None = None) -> Json:
+    def as_person(self, token: str) -> Hushgate:
+        """The same server by the token of another person."""
+        return Hushgate(self.url, token)
+
+    def call(self, method: str, path: str, body: Json | None = None, *, timeout_s: float = TIMEOUT_S) -> Json:
         """An answer of ``/api/v1``.
 
         Raises:
@@ -60,7 +63,7 @@ class Hushgate:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.url}/api/v1/{path}", data, headers, method=method)
         try:
-            with OPENER.open(request, timeout=TIMEOUT_S) as answer:
+            with OPENER.open(request, timeout=timeout_s) as answer:
                 return _object(answer.read())
         except urllib.error.HTTPError as error:
             if error.code == 429 or error.code >= 500:
@@ -68,6 +71,11 @@ class Hushgate:
             raise Refused(error.code, _object(error.read())) from error
         except (OSError, http.client.HTTPException) as error:
             raise Away(type(error).__name__) from error
+
+
+def conversation_path(account: str, conversation: str) -> str:
+    """The path of a conversation in ``/api/v1``."""
+    return f"accounts/{quote(account, safe='')}/conversations/{quote(conversation, safe='')}"
 
 
 def _object(body: bytes) -> Json:

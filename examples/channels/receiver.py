@@ -122,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
             status, answer = 413, {"error": f"Content-Length: expected at most {MOST_BYTES}"}
         else:
             status, answer = self.server.take(dict(self.headers.items()), self.rfile.read(int(length)))
-        body = json.dumps(answer).encode()
+        body = json.dumps(answer).encode() if answer else b""  # as Slack wants it for a form
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

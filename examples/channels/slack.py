@@ -32,6 +32,7 @@ from .recipe import (
     unix_seconds,
     written_by,
 )
+from .slack_forms import presses
 
 NAME: Final = "slack"
 DIRECT: Final = "direct"
@@ -170,6 +171,8 @@ def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[
         return []
     author = read(message, "user", str)
     channel, stamp = read(happened, "channel", str), read(message, "ts", str)
+    if channel == setup.place:  # the team among itself
+        return []
     thread = find(message, "thread_ts", str) or stamp
     is_gone = kind == "message_deleted"
     place = DIRECT if channel.startswith("D") else thread  # ids of direct messages begin so
@@ -218,7 +221,7 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
-    inbound=Inbound(check=check, answer=answer, events=events),
+    inbound=Inbound(check=check, answer=answer, events=events, presses=presses),
     lookup=Lookup(request=thread_of, sent_id=sent_before),
     check_answer=check_answer,
 )

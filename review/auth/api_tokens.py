@@ -33,7 +33,7 @@ async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
         raise TOKEN_FIRST
-    async with visit.store.writing() as connection:
+    async with visit.store.autocommit() as connection:  # two statements, without a transaction around
         used = await api_tokens.use_token(connection, token.strip(), now=visit.now)
         person = await visit.site.token_owner(connection, used.person_id) if used is not None else None
     if used is None or person is None or person.disabled:
@@ -63,10 +63,16 @@ async def add_token(visit: Visit) -> Response:
         raise Refused(400, "Name", length_problem(NAME_CHARS))
     if not days or days > MOST_DAYS:
         raise Refused(400, "Days", range_problem("1", str(MOST_DAYS)))
-    return await show_tokens(visit, new=await make_token(visit, name=name, days=days, scopes=scopes))
+    fail_open = bool(visit.field("fail_open"))
+    if fail_open and TokenScope.CHECK not in scopes:
+        raise Refused(400, "Scopes", choice_problem((TokenScope.CHECK,), ", ".join(sorted(scopes))))
+    token = await make_token(visit, name=name, days=days, scopes=scopes, fail_open=fail_open)
+    return await show_tokens(visit, new=token)
 
 
-async def make_token(visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope]) -> str:
+async def make_token(
+    visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope], fail_open: bool = False
+) -> str:
     """A new API token of the person; it is stored as a hash."""
     token = new_token()
     async with visit.store.writing() as connection:
@@ -81,8 +87,11 @@ async def make_token(visit: Visit, *, name: str, days: int, scopes: frozenset[To
             scopes=scopes,
             now=visit.now,
             expires_at=visit.now + timedelta(days=days),
+            fail_open=fail_open,
         )
         detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days, "scopes": sorted(scopes)}
+        if fail_open:
+            detail["fail_open"] = True
         await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
     return token
 

@@ -43,6 +43,8 @@ EMPTY_PANELS: Final[dict[str, Any]] = {
     "webhooks": (),
     "retractions": (),
     "handoff": None,
+    "feedback": (),
+    "late": None,
     "features": Panel(),
 }
 """Values of panels that a page shows without, or before, their load."""

@@ -11,7 +11,9 @@ from db.audit import decision_context
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow
 from db.connection import Connection, round_of_reads
+from db.customer_feedback.reading import list_feedback
 from db.escalations.listing import load_escalation
+from db.late_moderation.settling import late_record
 from db.reviews import queues
 from db.reviews.queues import QueueKind
 from db.reviews.rulings import NOTE_CHARS, RULINGS
@@ -132,6 +134,14 @@ async def _delivery(connection: Connection, subject: PanelSubject) -> PanelValue
     }
 
 
+async def _feedback(connection: Connection, subject: PanelSubject) -> PanelValues:
+    """What came after the decision: late moderation, and feedback, each remark under its own cover."""
+    chosen = () if subject.revealed else subject.visit.person.covered
+    found = await list_feedback(connection, subject.row["id"])
+    late = await late_record(connection, subject.row["id"]) if subject.row["degraded"] else None
+    return {"late": late, "feedback": tuple((each, cover_reason(chosen, each.row)) for each in found)}
+
+
 async def _features(connection: Connection, subject: PanelSubject) -> PanelValues:
     """What optional features show of the decision."""
     return {"features": await load_panels("decision", connection, subject)}
@@ -167,6 +177,7 @@ PANELS: Final[Mapping[str, DecisionPanel]] = {
             )
         ),
     ),
+    "feedback": DecisionPanel(("feedback",), _feedback, lambda subject: subject.shown),
     "features": DecisionPanel(("features",), _features, lambda subject: subject.shown),
     "leads": DecisionPanel(
         ("leads",),

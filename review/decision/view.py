@@ -29,7 +29,7 @@ from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
 CONVERSATION_REASONS: Final = frozenset(
     {
-        *reasons_of(ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION),
+        *reasons_of(ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION, ReasonFamily.FEEDBACK),
         Reason.AUTO_REPLY_LOOP_ESCALATED,  # of the family of handoffs; an exchange of messages causes it
     }
 )

@@ -38,6 +38,7 @@ COLUMNS: Final = (
     "answered_by",
     "answered_at",
     "answer_text",
+    "feedback",
     "review",
     "review_reason",
     "reviewed_by",

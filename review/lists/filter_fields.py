@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from db.audit.filters import AnsweredFilter, ReviewFilter
+from db.audit.filters import AnsweredFilter, ReviewFilter, SourceFilter
+from db.customer_feedback.reading import FeedbackFilter
 from db.figures.figure_sql import RunEvent
 from features.feature import hook_items
 from review.lists import filter_parsers
@@ -113,6 +114,7 @@ FIELDS: Final = (
     _filter("author", "Author", "Events of this author.", target="author_id"),
     _filter("conversation", "Conversation", "Events of this conversation.", target="conversation_id"),
     _choice("scope", "Scope", "Chats or comments.", *Scope),
+    _choice("source", "Source", "Messages of the stream, or checks of programs.", *SourceFilter),
     _filter(
         "stage",
         "Stage outcome",
@@ -135,6 +137,7 @@ FIELDS: Final = (
     ),
     _choice("review", "Review", "The state of the decision's reviews.", *ReviewFilter),
     _choice("answered", "Answered by a person", "What a person answered to it.", *AnsweredFilter),
+    _choice("feedback", "Feedback", "What customers said of the reply.", *FeedbackFilter),
     _filter(
         "assignee",
         "Assigned to",

@@ -21,6 +21,7 @@ FAMILIES: Final[Mapping[ReasonFamily, str]] = {
     ReasonFamily.HELD: mark("Waits until a person approves it"),
     ReasonFamily.PEOPLE: mark("A person has the conversation"),
     ReasonFamily.CONVERSATION: mark("No answer was needed"),
+    ReasonFamily.FEEDBACK: mark("Customers rated a reply"),
     ReasonFamily.SETTINGS: mark("Switched off or excluded by your settings"),
     ReasonFamily.TOO_LATE: mark("The message was too old"),
     ReasonFamily.MODERATION_FAILED: mark("Moderation gave no result"),

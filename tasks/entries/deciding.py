@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
-from worker.model import Decision, Event, EventType, Json
+from worker.model import ConversationState, Decision, Event, EventType, Json
 from worker.pipeline import decide
 from worker.ports import Ports
 from worker.recordings.recorder import Recorder
@@ -28,6 +28,13 @@ if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.process import WorkerMetrics
 
 log = structlog.get_logger(__name__)
+
+GivenPorts = Callable[[Ports], Ports]
+
+
+def as_they_are(ports: Ports) -> Ports:
+    """The ports of the deployment."""
+    return ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +71,30 @@ class Decider:
         )
         await self.storage.wait_until_open()
         begun = await self.overload.begin(case)
-        async with (
-            self.models.in_use() as connected,
-            self.limits.limited_ports(case.event, case.account, connected) as ports,
-        ):
-            recorder = self._recorder(begun.case, ports)
-            made = await decide(begun.case, recorder.ports if recorder else ports)
-        decision = self._with_recording(self.spending.priced(made), recorder)
+        decision = await self._decided(begun.case)
         self.overload.ended(begun, decision)
         trace = decision.trace if self.traces is None else self.traces.context(decision)
         return replace(decision, candidate_id=book.candidate_id, trace=trace)
+
+    async def check(
+        self, event: Event, conversation: ConversationState, book: Rulebook, given: GivenPorts
+    ) -> Decision:
+        """The decision of a check: ``given`` makes its ports from those of the deployment.
+
+        Raises:
+            StorageUnavailable: nothing was decided; safe to repeat.
+        """
+        case = book.settings.case(event, conversation, await self.spending.budget(book.account))
+        return replace(await self._decided(case, given), candidate_id=book.candidate_id)
+
+    async def _decided(self, case: EventCase, given: GivenPorts = as_they_are) -> Decision:
+        async with (
+            self.models.in_use() as connected,
+            self.limits.limited_ports(case.event, case.account, given(connected)) as ports,
+        ):
+            recorder = self._recorder(case, ports)
+            made = await decide(case, recorder.ports if recorder else ports)
+        return self._with_recording(self.spending.priced(made), recorder)
 
     def _recorder(self, case: EventCase, ports: Ports) -> Recorder | None:
         """Records what the ports answer; None when the account does not want recordings."""

@@ -23,6 +23,7 @@ from worker.reasons import Reason, ReasonFamily
 
 OTHER: Final = "other"
 """Label of accounts beyond the cap."""
+VERDICTS: Final = {True: "wrong", False: "right", None: "remark"}
 
 
 class ProcessMetrics:
@@ -96,6 +97,8 @@ class WorkerMetrics:
         for purpose, tokens in decision.tokens_by_purpose.items():
             self.count(names.TOKENS, purpose, "prompt", by=tokens.prompt)
             self.count(names.TOKENS, purpose, "completion", by=tokens.completion)
+        if event.feedback is not None:
+            self.count(names.FEEDBACK, VERDICTS[event.feedback.wrong])
         if decision.degraded:
             self.count(names.DEGRADED)
         if self._most_accounts:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from tools.dist import compose_file
 from worker import __version__
 from worker.adapters.document_process import MEMORY_BYTES
 from worker.extras import MODULES as EXTRAS
@@ -98,6 +100,21 @@ def test_compose_file_follows_the_compose_specification() -> None:
     found = problems(compose())
 
     assert found == []
+
+
+def test_published_compose_file_needs_no_checkout() -> None:
+    """The file of `make dist` is that of the checkout, with published images in place of builds."""
+    published, kept = yaml.safe_load(compose_file("registry.example/owner")), compose()
+    images = {name: service["image"] for name, service in published["services"].items()}
+    for name, service in kept["services"].items():
+        service.pop("build", None)
+        if name in OURS:
+            service["image"] = service["image"].replace(":-", ":-registry.example/owner/")
+
+    assert problems(published) == []
+    assert published["services"] == kept["services"]
+    assert images["worker"] == f"${{HUSHGATE_IMAGE:-registry.example/owner/hushgate:{__version__}}}"
+    assert published["volumes"] == kept["volumes"]
 
 
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
@@ -471,10 +488,10 @@ def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
 
 @pytest.mark.parametrize(
     "lock",
-    sorted((*ROOT.glob("bench/**/*.lock"), *ROOT.glob("tests/*.lock"))),
+    sorted(each for folder in ("bench", "tests", "tools") for each in ROOT.glob(f"{folder}/**/*.lock")),
     ids=lambda lock: lock.stem,
 )
-def test_lock_of_a_benchmark_or_test_has_hashes_and_no_index_host(lock: Path) -> None:
+def test_lock_of_a_benchmark_or_tool_has_hashes_and_no_index_host(lock: Path) -> None:
     """Every file is checked before it is installed, from the index that the machine is set up for."""
     entries = pinned(lock)
 
@@ -524,6 +541,23 @@ def test_lock_of_an_image_has_its_extras_and_no_tools(lock: str, extras: tuple[s
     assert named(lock) & (tools - wanted - {"psutil"}) == set()
 
 
+def test_every_distribution_of_an_extra_has_a_module_that_names_the_extra() -> None:
+    """A missing module is an error with the extra's name, not a traceback."""
+    owners = metadata.packages_distributions()
+    optional = project()["project"]["optional-dependencies"]
+    known = {
+        extra: {canonical(owner) for each in modules for owner in owners[each]}
+        for extra, modules in EXTRAS.items()
+    }
+
+    assert optional.keys() == known.keys()
+    assert [each for extra in known for each in asked(optional[extra]) - known[extra] - {"hushgate"}] == []
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 IMPORTED: Final = """
 import sys, importlib, importlib.metadata as metadata
 sys.modules.update(dict.fromkeys(sys.argv[1].split()))
@@ -567,7 +601,7 @@ def test_lock_of_an_image_has_all_that_it_runs(
         text=True,
         check=False,
     )
-    used = {re.sub(r"[-_.]+", "-", name).lower() for name in done.stdout.split()} - {"hushgate", "setuptools"}
+    used = {canonical(name) for name in done.stdout.split()} - {"hushgate", "setuptools"}
 
     assert done.returncode == 0, done.stderr
     assert {"redis", "psycopg", "typer"} <= used

@@ -537,7 +537,8 @@ def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, revie
     )
 
     assert [each["decision_id"] for each in listed["waiting"]] == [str(row["id"])]
-    assert (drafts["answerable"], drafts["drafts"][0]["kind"], drafts["answers"]) == (True, "draft", [])
+    assert (drafts["answerable"], drafts["covered"], drafts["answers"]) == (True, [], [])
+    assert drafts["drafts"][0]["kind"] == "draft"
     assert len(drafts["drafts"][0]["passages"][0]["sha256"]) == 64
     assert (first.status_code, again.status_code, len(desk.outbox(row))) == (201, 200, 1)
     assert first.json()["answer"]["outcome"] == "unchanged"
@@ -555,12 +556,11 @@ def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None
     """The oldest first, each once."""
     rows = [desk.escalated() for _ in range(3)]
     headers, found = {"Authorization": f"Bearer {api_token(reviewer, 'read', 'answer')}"}, []
-    cursor: str | None = ""
-    while cursor is not None:
-        params = {"limit": "2", "cursor": cursor}
+    params: dict[str, str] | None = {"limit": "2"}
+    while params is not None:
         page = desk.visitor().client.get("/api/v1/waiting", params=params, headers=headers).json()
         found += [each["decision_id"] for each in page["waiting"]]
-        cursor = page["next"]
+        params = {"limit": "2", "cursor": page["next"]} if page["next"] else None
 
     wanted = [str(row["id"]) for row in rows]
     assert [each for each in found if each in wanted] == wanted

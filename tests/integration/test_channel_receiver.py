@@ -52,7 +52,7 @@ def post(to: int, body: bytes, **headers: str) -> tuple[int, Any]:
     try:
         connection.request("POST", "/", body, signed | headers)
         answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return answer.status, json.loads(answer.read() or b"{}")
     finally:
         connection.close()
 

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -19,13 +18,13 @@ from cli.deployment.loopback import status
 from sandbox.server import SandboxHandle
 from tests.support import wheel
 from tests.support.node_receiver import NODE
+from tools import readme
 
 EVERYTHING_EMBEDDED: Final = {
     name: value
     for name, value in os.environ.items()
     if not name.startswith(("HUSHGATE_", "DATABASE_", "REDIS_", "OPENAI_", "OPENROUTER_", "PYTHONPATH"))
 }
-ROOT: Final = Path(__file__).parents[2]
 LINK: Final = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/link\?token=[\w-]{43}")
 
 
@@ -99,83 +98,28 @@ def _read_until(terminal: int, words: str) -> str:
     return shown.decode(errors="replace")
 
 
-BLOCK: Final = re.compile(r"^```(sh|python|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RUNNERS: Final = {"sh": "", "python": "python - <<'END'\n", "js": "node --input-type=module - <<'END'\n"}
-LAST_EXPORT: Final = "export HUSHGATE_SECRETS_KEY="
-CURL: Final = """#!{python}
-import sys, urllib.request
-words = dict(zip(sys.argv[2:], sys.argv[3:]))
-headers = dict(word.split(": ", 1) for flag, word in zip(sys.argv, sys.argv[1:]) if flag == "-H")
-request = urllib.request.Request(sys.argv[2], words["-d"].encode(), headers)
-print(urllib.request.urlopen(request).read().decode())
-"""
-"""For machines without curl: as much of the command as README needs."""
-
-
 @pytest.mark.timeout(300)
 def test_a_newcomer_s_first_questions_are_answered(
     programs: Path, tmp_path: Path, sandbox: SandboxHandle
 ) -> None:
-    """README's Start as printed: the first block with another address, the others after its exports.
-
-    Then the blocks of the tutorial, which begins with README's.
-    """
-    start = (ROOT / "README.md").read_text().partition("\n## Start\n")[2].partition("\n## ")[0]
-    (_, first), *others = BLOCK.findall(start)
-    tutorial = BLOCK.findall((ROOT / "docs" / "start.md").read_text())
-    command = first.replace("https://api.openai.com/v1", sandbox.base_url)
+    """The blocks of README's Start, then those of the tutorial, which begins with README's."""
+    (own := tmp_path / "bin").mkdir()
+    (own / "node").symlink_to(NODE)
+    readme.add_curl(own)
+    tutorial = readme.blocks((readme.ROOT / "docs" / "start.md").read_text())
     path = EVERYTHING_EMBEDDED["PATH"]
-    process = subprocess.Popen(
-        ["bash", "-c", command.replace("hushgate up", "exec hushgate up")],
-        env=EVERYTHING_EMBEDDED | {"PATH": f"{programs}:{path}"},
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        exports = _exports(process)
-        key = "export HUSHGATE_MODEL_KEY=sk-...\n"
-        script = "".join(("set -eo pipefail\n", *exports, key, *map(_run, others + tutorial)))
-        ended = subprocess.run(
-            ["bash", "-c", script],
-            env=EVERYTHING_EMBEDDED | {"PATH": f"{_programs(tmp_path)}:{path}"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
+    with readme.first_block(
+        EVERYTHING_EMBEDDED | {"PATH": f"{programs}:{path}"}, tmp_path, sandbox.base_url
+    ) as exports:
+        ended = readme.run_blocks(
+            exports,
+            [*readme.start_blocks()[1:], *tutorial],
+            EVERYTHING_EMBEDDED | {"PATH": f"{own}:{path}"},
+            tmp_path,
         )
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
 
     assert ended.returncode == 0, ended.stderr
     assert "REPLIED" in ended.stdout
-    assert ended.stdout.count("The shop is open Monday to Friday from 9:30 to 18:00.") >= 3
     assert "LOW_CONFIDENCE_ESCALATED" in ended.stdout
+    assert ended.stdout.count("The shop is open Monday to Friday from 9:30 to 18:00.") >= 3
     assert "has no settings yet" not in ended.stderr
-
-
-def _run(block: tuple[str, str]) -> str:
-    language, text = block
-    return text if language == "sh" else f"{RUNNERS[language]}{text}END\n"
-
-
-def _programs(folder: Path) -> Path:
-    """A folder with node, and with curl where the machine has none."""
-    (found := folder / "bin").mkdir()
-    (found / "node").symlink_to(NODE)
-    if shutil.which("curl") is None:
-        (found / "curl").write_text(CURL.format(python=shutil.which("python3")))
-        (found / "curl").chmod(0o755)
-    return found
-
-
-def _exports(process: subprocess.Popen[str]) -> list[str]:
-    assert process.stdout is not None
-    found = []
-    for line in process.stdout:
-        found.append(line)
-        if line.startswith(LAST_EXPORT):
-            return found
-    raise AssertionError(f"no exports: {found}")

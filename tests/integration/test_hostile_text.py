@@ -128,6 +128,8 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
             sample(world, person)
         world.suggested()
         world.answered()
+        world.rated()
+        world.checked()
         world.shadowed()
         world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"

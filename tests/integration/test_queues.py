@@ -542,6 +542,7 @@ def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
     assert {(each.name, each.kind) for each in made if each.created_by == "hushgate"} == {
         ("Handoffs to check", QueueKind.ESCALATIONS),
         ("Silent ignores, a sample", QueueKind.SAMPLE),
+        ("Objections", QueueKind.OBJECTIONS),
         ("Second readings", QueueKind.SECOND),
     }
 

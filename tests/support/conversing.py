@@ -107,6 +107,25 @@ def _looped_again(engine: Running, user_id: str) -> dict[str, Any]:
     return engine.decide(user_id, AWAY, conversation_id=TALK)
 
 
+def _rated(engine: Running, user_id: str) -> dict[str, Any]:
+    engine.decide(user_id, QUESTION, conversation_id=TALK, message_id="m1")
+    return rate(engine, user_id, thumb="down")
+
+
+def _rated_unknown(engine: Running, user_id: str) -> dict[str, Any]:
+    return rate(engine, user_id, thumb="up")
+
+
+def rate(
+    engine: Running, user_id: str, text: str = "", message_id: str = "m1", **marks: Any
+) -> dict[str, Any]:
+    """Publish feedback about the reply to a message of the conversation; its audit row."""
+    event_id = engine.publish(
+        user_id, text, type="feedback", feedback=marks, conversation_id=TALK, message_id=message_id
+    )
+    return engine.decided(user_id, event_id)
+
+
 SCENARIOS: Final[Mapping[Reason, Scenario]] = {
     Reason.OWNED_BY_PEOPLE: _owned,
     Reason.TAKEN_OVER: _taken_over,
@@ -119,6 +138,8 @@ SCENARIOS: Final[Mapping[Reason, Scenario]] = {
     Reason.MESSAGE_DELETED: _deleted,
     Reason.MESSAGE_REPEATED: _repeated,
     Reason.CHANGE_OUTDATED: _outdated,
+    Reason.FEEDBACK: _rated,
+    Reason.FEEDBACK_UNMATCHED: _rated_unknown,
     Reason.AUTO_REPLY_LOOP_ESCALATED: _looped,
     Reason.AUTO_REPLY_LOOP: _looped_again,
 }

@@ -21,13 +21,17 @@ from db.people.records import EVERY_ACCOUNT, Role
 from gateway.app import build_gateway
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import body_of
-from worker.settings import GatewaySettings
+from worker.settings import GatewaySettings, Settings
 
 NUMBERS = count(1)
 
 
 def token(
-    url: str, *scopes: TokenScope, role: Role = Role.ACCOUNT_ADMIN, account: str = EVERY_ACCOUNT
+    url: str,
+    *scopes: TokenScope,
+    role: Role = Role.ACCOUNT_ADMIN,
+    account: str = EVERY_ACCOUNT,
+    fail_open: bool = False,
 ) -> str:
     """A new API token of a new person."""
     person, key, now = (
@@ -47,6 +51,7 @@ def token(
             scopes=scopes,
             now=now,
             expires_at=now + timedelta(days=1),
+            fail_open=fail_open,
         ),
     )
     return key
@@ -82,4 +87,15 @@ def gateway_at(url: str, redis_url: str, **environment: str) -> Iterator[TestCli
     """A gateway over these servers, without a socket."""
     known = {"DATABASE_URL": url, "REDIS_URL": redis_url}
     with TestClient(build_gateway(GatewaySettings.model_validate(known | environment))) as client:
+        yield client
+
+
+@contextmanager
+def checking_gateway(worker: Settings) -> Iterator[TestClient]:
+    """A gateway that makes checks with the settings of a worker, without a socket."""
+    known = {
+        "DATABASE_URL": worker.database_url.get_secret_value(),
+        "REDIS_URL": worker.redis_url.get_secret_value(),
+    }
+    with TestClient(build_gateway(GatewaySettings.model_validate(known), worker)) as client:
         yield client

@@ -62,7 +62,7 @@ class Running:
         """A new account that answers everywhere unless ``settings`` say otherwise; its name."""
         user_id = f"account-{next(NUMBERS)}"
         account = changed(Account(user_id=user_id, version=0), {**OPEN, **settings})
-        asyncio.run(_store(self.url, account))
+        asyncio.run(store_account(self.url, account))
         for title, paragraphs in (documents or {}).items():
             seed_document(self.url, user_id, title, paragraphs)
         return user_id
@@ -107,7 +107,8 @@ class Running:
         return dict(orjson.loads(found[0])) if found else None
 
 
-async def _store(url: str, account: Account) -> None:
+async def store_account(url: str, account: Account) -> None:
+    """Store the first version of an account."""
     async with create_pool(url, size=1, application="test", role=None) as source:
         await accounts.store_account(source, account, changed_by="test")
 

@@ -1,4 +1,4 @@
-"""Chatwoot's and Telegram's APIs on loopback, with their refusals and faults."""
+"""The APIs of Chatwoot, Telegram and Slack on loopback, with their refusals and faults."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ class VendorServer(ThreadingHTTPServer):
         asked: every request that the vendor took, in order.
         faults: status and body of the next answers; the request is not taken.
         breaks: how many of the next requests are taken and get no answer, as in a crash.
+        messages: what was sent, with its id in the vendor's fields.
+        updates: Slack's changed messages by their time stamp.
     """
 
     daemon_threads = True
@@ -43,17 +45,21 @@ class VendorServer(ThreadingHTTPServer):
         self.faults: list[tuple[int, dict[str, Any]]] = []
         self.breaks = 0
         self.messages: list[dict[str, Any]] = []
+        self.updates: dict[str, dict[str, Any]] = {}
         self.ids = count(9100)
 
-    @property
-    def chatwoot_url(self) -> str:
-        """The address of an account."""
-        return f"http://127.0.0.1:{self.server_port}/api/v1/accounts/1"
+    def url(self, channel: str) -> str:
+        """The address of a channel's API."""
+        paths = {"chatwoot": "/api/v1/accounts/1", "telegram": "/bot{token}", "slack": "/slack"}
+        return f"http://127.0.0.1:{self.server_port}{paths[channel]}"
 
-    @property
-    def telegram_url(self) -> str:
-        """The address of bots."""
-        return f"http://127.0.0.1:{self.server_port}/bot{{token}}"
+    def told(self) -> list[str]:
+        """What single people were told in Slack, in order."""
+        return [
+            each.body["blocks"][0]["text"]["text"]
+            for each in self.asked
+            if each.path == "/slack/chat.postEphemeral"
+        ]
 
     def texts(self) -> list[str]:
         """What customers see, in order."""
@@ -63,6 +69,11 @@ class VendorServer(ThreadingHTTPServer):
         """Do what a request asks for; status and body."""
         if asked.path.startswith("/bot"):
             return self._telegram(asked)
+        if asked.path.startswith("/slack"):
+            return 200, self._slack(asked.path.removeprefix("/slack/"), asked.body)
+        return self._chatwoot(asked)
+
+    def _chatwoot(self, asked: Asked) -> tuple[int, dict[str, Any]]:
         if asked.token not in (BOT_TOKEN, PERSON_TOKEN):
             return 401, {"error": "Invalid Access Token"}
         writes = asked.method == "POST" and asked.path.endswith(("/messages", "/toggle_status"))
@@ -84,6 +95,19 @@ class VendorServer(ThreadingHTTPServer):
             return 200, {"ok": True, "result": True}
         self.messages.append({"id": next(self.ids), "content": asked.body["text"], **asked.body})
         return 200, {"ok": True, "result": {"message_id": self.messages[-1]["id"]}}
+
+    def _slack(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
+        if method.startswith("conversations."):
+            return {"ok": True, "messages": self.messages}
+        if method == "views.open" and body["trigger_id"] == "expired":
+            return {"ok": False, "error": "expired_trigger_id"}
+        if method == "chat.update":
+            self.updates[body["ts"]] = body
+        if method == "chat.postMessage":
+            stamp = f"1795262490.{next(self.ids):06}"
+            self.messages.append({"ts": stamp, "content": body["text"], **body})
+            return {"ok": True, "ts": stamp, "channel": body["channel"]}
+        return {"ok": True}
 
 
 class VendorHandler(BaseHTTPRequestHandler):

@@ -195,6 +195,7 @@ def test_a_message_while_people_own_the_conversation_names_its_queue() -> None:
 def test_only_endings_without_a_reply_can_be_changed(reason: Reason) -> None:
     """Settings, lateness, answers and endings of the conversation stay as they are."""
     fixed = {ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION}
+    fixed |= {ReasonFamily.FEEDBACK}
     unchanged = reason.spec.family in fixed | {ReasonFamily.ANSWERED, ReasonFamily.HELD}
     kinds = {
         decision_kind(

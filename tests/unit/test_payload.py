@@ -142,6 +142,12 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"text": ..., "type": "message_edited"}, "text", "a value, the field is required", "nothing"),
     ({"type": "reaction"}, "type", "'message', 'agent_message', 'message_edited'", '"reaction"'),
     ({"type": 7}, "type", "'message', 'agent_message', 'message_edited'", "7"),
+    ({"type": "feedback", "feedback": {"rating": 7}}, "feedback.rating", "or equal to 5", "7"),
+    ({"type": "feedback", "feedback": {"rating": "4"}}, "feedback.rating", "a valid integer", '"4"'),
+    ({"type": "feedback", "feedback": {"thumb": "+1"}}, "feedback.thumb", "'up' or 'down'", '"+1"'),
+    ({"type": "feedback", "feedback": {"resolved": "no"}}, "feedback.resolved", "a valid boolean", '"no"'),
+    ({"type": "feedback", "feedback": "down"}, "feedback", "a JSON object", '"down"'),
+    ({"type": "feedback", "feedback": {"about": "e"}, "text": ...}, "feedback", "thumb, rating", "none"),
     ({"role": "assistant"}, "role", "'user' or 'agent'", '"assistant"'),
     ({"user_id": 7}, "user_id", "a valid string", "7"),
     ({"user_id": None}, "user_id", "a valid string", "null"),
@@ -196,6 +202,8 @@ TYPES: tuple[tuple[dict[str, Any], EventType], ...] = (
     ({"type": "message_deleted"}, EventType.MESSAGE_DELETED),
     ({"type": "message_deleted", "text": ""}, EventType.MESSAGE_DELETED),
     ({"type": "message_deleted", "text": ...}, EventType.MESSAGE_DELETED),
+    ({"type": "feedback"}, EventType.FEEDBACK),
+    ({"type": "feedback", "feedback": {"rating": 3}, "text": ...}, EventType.FEEDBACK),
 )
 
 
@@ -204,6 +212,33 @@ def test_type_and_role_together_say_what_happened(changes: dict[str, Any], wante
     """A publisher that knows roles only needs no type; only a deletion needs no text."""
     assert read(body(**changes)).type is wanted
     assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
+
+
+@pytest.mark.parametrize(
+    ("marks", "wrong"),
+    [
+        ({"thumb": "up"}, False),
+        ({"thumb": "down", "rating": 5}, True),
+        ({"rating": 3}, False),
+        ({"rating": 2}, True),
+        ({"resolved": False, "thumb": "up"}, True),
+        ({"about": "e0"}, None),
+    ],
+)
+def test_one_bad_mark_calls_a_reply_wrong(marks: dict[str, Any], wrong: bool | None) -> None:
+    """A remark alone says neither."""
+    feedback = read(body(type="feedback", feedback=marks)).feedback
+
+    assert feedback is not None
+    assert feedback.wrong is wrong
+
+
+def test_feedback_in_a_message_is_left_out_and_noted() -> None:
+    """The message is answered all the same."""
+    event = read(body(feedback={"rating": 9}))
+
+    assert (event.type, event.feedback) == (EventType.MESSAGE, None)
+    assert event.notes == ("type: expected feedback, as the event has feedback, got nothing",)
 
 
 @pytest.mark.parametrize(("changes", "wanted"), TYPES)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.fakes import FakeClock
 from tests.support.samples import account, assessment, event, passage
 from worker import endings
+from worker.checks.verdict import verdict_of
 from worker.concluding import decision_of
 from worker.endings import Draft
 from worker.model import (
@@ -178,6 +179,7 @@ def stored() -> dict[str, Any]:
     run.screened.append(SCREENED)
     decision = decision_of(run, replace(ending, draft=draft, answered_event="e2"), masked={"email": 2})
     decision = replace(decision, costs=PriceTable().lines(decision.usage, decision.decided_at.date()))
+    decision = replace(decision, check=verdict_of(decision, shadow=True, fail_open=False))
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept
 

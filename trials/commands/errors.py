@@ -66,6 +66,9 @@ def errors(
     report = read_lists(lambda connection: load_report(connection, account, start, end))
     for design in report.designs:
         print_message(f"{design.name}: {design_text(design)}", style="dim")
+    if report.customers is not None:
+        said = report.customers
+        print_message(f"customers who answered: {said.answered}; of these wrong: {said.wrong}", style="dim")
     if not report.lines:
         print_message("no reviews of samples in this period; open a queue of kind sample", style="yellow")
     lines = [table_row(each) for each in report.lines if each.rate.dimension in dimensions]

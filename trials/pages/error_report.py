@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from db.connection import Connection
+from db.customer_feedback.reading import ALL, FeedbackRate, feedback_rates
 from db.figures import dashboard
 from db.figures.reach import FigureFilter, FigureRow
 from trials.store.error_rates import (
@@ -64,13 +65,23 @@ class ErrorLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorReport:
-    """The lines of a period and the samples they rest on; ``account`` is empty for several."""
+    """The lines of a period and the samples they rest on; ``account`` is empty for several.
+
+    Attributes:
+        feedback: rates of customers' feedback, a signal of its own.
+    """
 
     account: str
     since: datetime
     until: datetime
     lines: tuple[ErrorLine, ...]
     designs: tuple[SampleDesign, ...]
+    feedback: tuple[FeedbackRate, ...] = ()
+
+    @property
+    def customers(self) -> FeedbackRate | None:
+        """What customers said of AI replies; no part of the lines, which rest on reviews alone."""
+        return next((each for each in self.feedback if each.dimension == ALL), None)
 
     def of(self, kind: WrongKind, dimension: ErrorDimension) -> tuple[ErrorLine, ...]:
         """Lines of a kind and dimension; of weeks the oldest first, of others the most errors first."""
@@ -110,6 +121,13 @@ async def load_error_report(
         until=selected.until,
         lines=error_lines(rates, counts.counts),
         designs=await sample_designs(connection, selected),
+        feedback=await feedback_rates(
+            connection,
+            accounts=selected.accounts,
+            account=selected.account,
+            since=selected.since,
+            until=selected.until,
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.customer_feedback.reading import FeedbackFilter
 from db.figures.reach import FigureFilter
 from db.reviews.queues import parse_sample
 from review.access import Right
@@ -98,6 +99,7 @@ async def show_errors(visit: Visit) -> Response:
         picture=interval,
         file=f"{visit.url(file[0], **file[1])}?{urlencode(chosen.query)}",
         link=_decisions_of(chosen, account),
+        feedback_link=ranges.range_link(chosen, account=account, feedback=FeedbackFilter.WRONG),
     )
 
 

@@ -21,7 +21,11 @@ from worker.reasons import ReasonFamily, reasons_of
 from worker.statistics.shares import Share, weighted
 
 NOT_AUTOMATED: Final = reasons_of(
-    ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.PEOPLE, ReasonFamily.HELD
+    ReasonFamily.SETTINGS,
+    ReasonFamily.TOO_LATE,
+    ReasonFamily.PEOPLE,
+    ReasonFamily.FEEDBACK,
+    ReasonFamily.HELD,
 )
 """Endings that follow from settings or the clock, or that leave the message to people."""
 

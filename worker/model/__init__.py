@@ -12,6 +12,7 @@ from worker.model.account import (
 )
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.author import UNKNOWN_AUTHOR, Author
+from worker.model.check import CheckedQuote, CheckedSentence, CheckOutcome, CheckVerdict
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
     NANO,
@@ -25,7 +26,8 @@ from worker.model.costs import (
 )
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
-from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.event import Event, EventType, GivenCheck, Json, Message, MessageRole, Scope, WriterSign
+from worker.model.feedback import Feedback, Thumb
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
@@ -61,6 +63,10 @@ __all__ = [
     "BudgetPeriod",
     "BudgetReached",
     "CallPurpose",
+    "CheckOutcome",
+    "CheckVerdict",
+    "CheckedQuote",
+    "CheckedSentence",
     "Combination",
     "Completion",
     "ConversationState",
@@ -72,8 +78,10 @@ __all__ = [
     "Event",
     "EventType",
     "FailurePolicy",
+    "Feedback",
     "Finding",
     "FoundBy",
+    "GivenCheck",
     "HeldDraft",
     "HeldKind",
     "Json",
@@ -103,6 +111,7 @@ __all__ = [
     "StageOutcome",
     "StageRecord",
     "StaleReply",
+    "Thumb",
     "Tier",
     "Tokens",
     "Tool",

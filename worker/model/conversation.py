@@ -46,6 +46,8 @@ class ConversationState:
         deleted: whether the message is known to be deleted.
         strikes: as ``Author.strikes``; None where no rule of the account reads it.
         messages_1h: as ``Author.messages_1h``; likewise.
+        rated: of feedback, the event whose reply is rated; None: not decided yet, or unknown.
+        rated_first: whether feedback about the message came before the message.
     """
 
     owner: Owner = Owner.AI
@@ -55,6 +57,8 @@ class ConversationState:
     deleted: bool = False
     strikes: int | None = None
     messages_1h: int | None = None
+    rated: str | None = None
+    rated_first: bool = False
 
 
 AI_ONLY: Final = ConversationState()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from worker.model.assessment import Assessment
+from worker.model.check import CheckVerdict
 from worker.model.costs import CostLine, Usage
 from worker.model.escalation import Escalation
 from worker.model.event import Event, Json, WriterSign
@@ -61,12 +62,15 @@ class Decision:
         escalation: its handoff, when people must answer; of a message while people own the conversation it is
             stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
+        rated: of feedback, the event whose reply is rated, or None.
+        rated_first: of a message, whether feedback about the reply came before the message.
         calls: calls of model servers, in the order of their ends; for traces, not stored.
         trace: the publisher's position in a trace, ours where traces are sent; passed on with the reply.
         began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
         ended_s: ``decided_at`` by the monotonic clock.
         overtaken: the reply was discarded, because people took the conversation before the commit.
         candidate_id: the candidate whose settings decided, in a rollout; None: the settings in force.
+        check: of a check, the verdict that its program got; else None.
         recording: what the ports answered, as ``worker.recordings`` stores it; None: not recorded.
     """
 
@@ -113,12 +117,15 @@ class Decision:
     held: tuple[HeldDraft, ...] = ()
     held_until: datetime | None = None
     sealed_until: datetime | None = None
+    rated: str | None = None
+    rated_first: bool = False
     calls: tuple[ModelCall, ...] = ()
     trace: TraceContext | None = None
     began_s: float = 0.0
     ended_s: float = 0.0
     overtaken: bool = False
     candidate_id: UUID | None = None
+    check: CheckVerdict | None = None
     recording: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
+from worker.model.feedback import Feedback
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
@@ -26,12 +28,29 @@ class EventType(StrEnum):
         AGENT_MESSAGE: a person of the account's team wrote; the conversation then belongs to people.
         MESSAGE_EDITED: an author changed an earlier message; ``text`` is the new text.
         MESSAGE_DELETED: an author deleted an earlier message.
+        FEEDBACK: an author rated the reply to an earlier message; ``text`` is a remark, or empty.
+        CHECK: a program asks whether its own message or draft may pass; no publisher can send it.
     """
 
     MESSAGE = "message"
     AGENT_MESSAGE = "agent_message"
     MESSAGE_EDITED = "message_edited"
     MESSAGE_DELETED = "message_deleted"
+    FEEDBACK = "feedback"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCheck:
+    """What a program wants checked beside the message.
+
+    Attributes:
+        draft: what it wants to send; None: the message alone is checked.
+        is_assessed: whether passages were given or are searched, so that the draft is assessed.
+    """
+
+    draft: str | None = None
+    is_assessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +63,7 @@ class Event:
         user_id: the account whose inbox it is.
         author_id: who wrote it.
         text: 1 to ``worker.payload.schema.TEXT_CHARS`` characters, no NUL; may be empty for a deletion,
-            and with an attachment.
+            with an attachment, and with marks.
         created_at: when the author wrote it, UTC.
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
@@ -53,8 +72,10 @@ class Event:
         metadata: the publisher's JSON object; ``labels``, see retrieval, ``author``, see rules, and the trace
             context in it are interpreted.
         parent_id: the message or comment that this one answers, or None.
+        feedback: of the type feedback, what the author says about the reply; else None.
         edited_first: whether an edit of the message came before it; ``text`` is then the edit's.
         notes: what of the payload was left out or changed, one sentence each: unusable hints, hidden text.
+        check: of the type ``check``, else None.
     """
 
     event_id: str
@@ -73,8 +94,15 @@ class Event:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     type: EventType = EventType.MESSAGE
     parent_id: str | None = None
+    feedback: Feedback | None = None
     edited_first: bool = False
     notes: tuple[str, ...] = ()
+    check: GivenCheck | None = None
+
+    @property
+    def searched_text(self) -> str:
+        """What documents are searched for: the text; of a check without a message its draft."""
+        return self.text or (self.check.draft if self.check else None) or ""
 
     @property
     def written_at(self) -> datetime:

@@ -19,7 +19,14 @@ LOCALE: Final = re.compile(r"([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:[.@,;].*
 Such as ``en_US.UTF-8``, ``zh_Hans_CN``, ``de@euro`` and ``de, en;q=0.8``.
 """
 NAMED_LOCALES: Final = frozenset({"posix", "root", "und"})
-OPTIONAL: Final = ("event_id", "type", "role", "text", *("parent_id", "language", "attachments", "metadata"))
+OPTIONAL: Final = (
+    "event_id",
+    "type",
+    "role",
+    "text",
+    "feedback",
+    *("parent_id", "language", "attachments", "metadata"),
+)
 """Fields for which ``null`` means the same as no field."""
 NoteUnusable = Callable[[str, str, object], None]
 """Notes a value that is left out: path, what was expected, what came."""

@@ -12,11 +12,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from worker.displayed import revealed_text
-from worker.model import TRACE_FIELDS, Event, EventType
+from worker.model import TRACE_FIELDS, Event, EventType, Feedback
 from worker.payload.attachments import image_urls
 from worker.payload.hints import usable_hints
 from worker.payload.json_object import json_kind, json_object, rejected, shown
-from worker.payload.schema import ID_CHARS, EventPayload
+from worker.payload.schema import ID_CHARS, EventPayload, FeedbackPayload
 
 PAYLOAD_BYTES: Final = 262_144
 """Largest payload of an event, in bytes."""
@@ -61,6 +61,9 @@ def parse(payload: bytes, arrival: Arrival) -> Event:
         came = got if isinstance(got, str) else json_kind(got)
         notes.append(f"{shown(path)}: expected {expected}, got {shown(came)}")
 
+    if body.get("feedback") is not None and body.get("type") != EventType.FEEDBACK:
+        note("type", "feedback, as the event has feedback", body.get("type", "nothing"))
+        body = {name: value for name, value in body.items() if name != "feedback"}
     checked = _validated(usable_hints(body, note))
     text = revealed_text(checked.text) or checked.text
     if text != checked.text:
@@ -132,6 +135,7 @@ def expectation(message: str) -> str:
     if message == "Field required":
         return "a value, the field is required"
     message = re.sub(r"^(Value error, |Input should be |\w+ should have )", "", message)
+    message = re.sub(r"^a valid dictionary or instance of \w+$", "a JSON object", message)
     return re.sub(r"^\w+ should match pattern ", "a text of the pattern ", message)
 
 
@@ -146,7 +150,8 @@ def got_value(error: Any) -> str:
 
 
 def _event(payload: EventPayload, text: str, notes: tuple[str, ...], arrival: Arrival) -> Event:
-    _check_text(payload)
+    feedback = _feedback(payload)
+    _check_text(payload, feedback)
     _check_time(payload.created_at, arrival.received_at)
     images, others = image_urls(payload.attachments)
     return Event(
@@ -166,18 +171,35 @@ def _event(payload: EventPayload, text: str, notes: tuple[str, ...], arrival: Ar
         metadata=payload.metadata,
         type=_type(payload),
         parent_id=payload.parent_id,
+        feedback=feedback,
         notes=notes,
     )
 
 
 def _type(payload: EventPayload) -> EventType:
-    if payload.role == "agent" and payload.type is EventType.MESSAGE:
-        return EventType.AGENT_MESSAGE
-    return payload.type
+    found = payload.event_type
+    return EventType.AGENT_MESSAGE if payload.role == "agent" and found is EventType.MESSAGE else found
 
 
-def _check_text(payload: EventPayload) -> None:
-    if payload.text or payload.type is EventType.MESSAGE_DELETED or payload.attachments not in (None, []):
+def _feedback(payload: EventPayload) -> Feedback | None:
+    if payload.event_type is not EventType.FEEDBACK:
+        return None
+    given = payload.feedback or FeedbackPayload()
+    return Feedback(
+        thumb=given.thumb, rating=given.rating, resolved=given.resolved, about=given.about or None
+    )
+
+
+def _check_text(payload: EventPayload, feedback: Feedback | None) -> None:
+    if feedback is not None:
+        if feedback.wrong is None and not payload.text:
+            raise rejected("invalid", "thumb, rating, resolved or a text", "none of them", field="feedback")
+        return
+    if (
+        payload.text
+        or payload.event_type is EventType.MESSAGE_DELETED
+        or payload.attachments not in (None, [])
+    ):
         return
     if "text" in payload.model_fields_set:
         raise rejected("invalid", "at least 1 character", '""', field="text")

@@ -15,7 +15,8 @@ from pydantic import (
     StringConstraints,
 )
 
-from worker.model import EventType, Scope
+from worker.model import EventType, Scope, Thumb
+from worker.model.feedback import LOW_RATING
 from worker.payload.attachments import MOST_IMAGES, URL_CHARS
 from worker.payload.times import parsed_time
 
@@ -58,11 +59,36 @@ TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
     "anyOf": [
         {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
         {"properties": {"type": {"const": EventType.MESSAGE_DELETED.value}}, "required": ["type"]},
+        {
+            "properties": {
+                "type": {"const": EventType.FEEDBACK.value},
+                "feedback": {"anyOf": [{"required": [mark]} for mark in ("thumb", "rating", "resolved")]},
+            },
+            "required": ["type", "feedback"],
+        },
         {"properties": {"attachments": {"not": {"enum": [None, []]}}}, "required": ["attachments"]},
     ]
 }
-"""JSON Schema: only a deletion, and a message with an attachment, have no text."""
+"""JSON Schema: only a deletion, feedback with marks, and a message with an attachment have no text."""
+PublishedType = Literal["message", "agent_message", "message_edited", "message_deleted", "feedback"]
+"""Every type but ``check``, which is no event of a stream."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(parsed_time), Field(strict=False)]
+
+
+class FeedbackPayload(BaseModel):
+    """What a customer says about a reply; a remark is the event's ``text``."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, title="Feedback")
+
+    thumb: Annotated[Thumb, Field(strict=False)] | None = Field(default=None, description="Up or down.")
+    rating: Annotated[int, Field(ge=1, le=5)] | None = Field(
+        default=None, description=f"1 (worst) to 5; up to {LOW_RATING} calls the reply wrong."
+    )
+    resolved: bool | None = Field(default=None, description="Whether the reply solved the problem.")
+    about: Identifier | None = Field(
+        default=None,
+        description="`event_id` or `decision_id` of the rated reply; when absent the reply to `message_id`.",
+    )
 
 
 class EventPayload(BaseModel):
@@ -86,13 +112,17 @@ class EventPayload(BaseModel):
     message_id: Identifier = Field(description="The platform's id of this message or comment.")
     author_id: Identifier = Field(description="Who wrote it.")
     text: Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = Field(
-        default="", description="What was written; may be empty for a deletion, and with an attachment."
+        default="",
+        description="What was written; may be empty for a deletion, with an attachment, and with marks.",
     )
-    type: Annotated[EventType, Field(strict=False)] = Field(
-        default=EventType.MESSAGE,
+    type: PublishedType = Field(
+        default="message",
         description="What happened: `message` may be answered; `agent_message` is a person of the team, and"
-        " the conversation then belongs to people; `message_edited` and `message_deleted` name an earlier"
-        " `message_id`.",
+        " the conversation then belongs to people; `message_edited`, `message_deleted` and `feedback` name an"
+        " earlier `message_id`.",
+    )
+    feedback: FeedbackPayload | None = Field(
+        default=None, description="Of the type `feedback`: what the author says about the reply."
     )
     role: Literal["user", "agent"] = Field(
         default="user", description="`agent` with the type `message` means the type `agent_message`."
@@ -123,3 +153,8 @@ class EventPayload(BaseModel):
         " `traceparent` and `tracestate` (W3C Trace Context) are passed on with the"
         " reply; nothing else is interpreted.",
     )
+
+    @property
+    def event_type(self) -> EventType:
+        """The type as a member of the set."""
+        return EventType(self.type)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds, usable_policy
 from worker.endings import Ending
 from worker.masking import Masker
-from worker.model import AI_ONLY, Account, Author, BudgetReached, ConversationState, Event, Json
+from worker.model import (
+    AI_ONLY,
+    Account,
+    Author,
+    BudgetReached,
+    ConversationState,
+    Event,
+    EventType,
+    Json,
+)
+from worker.moderation import without_hold
 from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules, compile_account_rules
@@ -76,13 +86,14 @@ class PinnedSettings:
         budget: BudgetReached | None = None,
         shed: Ending | None = None,
     ) -> EventCase:
-        """The event with these settings."""
+        """The event with these settings; a program waits for a check, so a check holds nothing."""
+        is_check = event.type is EventType.CHECK
         return EventCase(
             event=event,
-            account=self.account,
+            account=without_hold(self.account) if is_check else self.account,
             rules=self.rules,
             policy=self.policy,
-            delivery=self.delivery,
+            delivery=replace(self.delivery, suggest_questions=False) if is_check else self.delivery,
             conversation=conversation,
             budget=budget,
             shed=shed,

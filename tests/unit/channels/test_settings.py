@@ -13,6 +13,7 @@ from examples.channels import CHANNELS
 from examples.channels.consumer import make_consumer
 from examples.channels.environment import setup
 from examples.channels.receiver import make_receiver
+from examples.channels.slack_desk import make_desk
 
 GUIDE: Final = Path(__file__).parents[3] / "docs" / "channels.md"
 BLOCKS: Final = re.findall(
@@ -29,12 +30,22 @@ def settings_of(block: str) -> dict[str, str]:
 
 def start(channel: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the programs of a channel with nothing but these settings."""
-    for name in ("OWN_ID", "TOKEN", "SIGNING_SECRET", "CHANNEL_URL", "HUSHGATE_URL", "HUSHGATE_TOKEN"):
+    for name in (
+        "OWN_ID",
+        "TOKEN",
+        "SIGNING_SECRET",
+        "CHANNEL_URL",
+        "HUSHGATE_URL",
+        "HUSHGATE_TOKEN",
+        "PEOPLE_TOKENS",
+    ):
         monkeypatch.delenv(name, raising=False)
     fixed = {"CHANNEL": channel, "ACCOUNT": "corner-shop", "LISTEN": "127.0.0.1:0"}
     for name, value in (fixed | settings).items():
         monkeypatch.setenv(name, value)
-    make_consumer().redis.close()
+    consumer = make_consumer()
+    make_desk(consumer)
+    consumer.redis.close()
     receiver = make_receiver()
     receiver.redis.close()
     receiver.server_close()
@@ -47,11 +58,21 @@ def test_a_documented_command_has_all_settings(
     """The programs start with those settings, and name each setting that is missing."""
     settings = settings_of(block)
     start(channel, settings, monkeypatch)
-    for missing in settings.keys() - OPTIONAL:
+    optional = OPTIONAL | ({"HUSHGATE_URL"} if channel == "slack" else set())
+    for missing in settings.keys() - optional:
         with pytest.raises(SystemExit, match=f"^{missing}: expected a value, got nothing$"):
             start(channel, {name: settings[name] for name in settings if name != missing}, monkeypatch)
 
     assert {channel for _, channel in BLOCKS} == {"telegram", "slack", "chatwoot"}
+
+
+def test_a_token_of_another_form_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telegram would answer 404 to each reply, as if its message were gone."""
+    settings = {"OWN_ID": "shop_bot", "TOKEN": "bot7001:secret", "SIGNING_SECRET": "s"}
+    with pytest.raises(SystemExit, match=r"^TOKEN: expected .*, got 14 other characters$"):
+        start("telegram", settings, monkeypatch)
+    with pytest.raises(SystemExit, match=r"^TOKEN: expected"):
+        start("slack", settings | {"TOKEN": "xoxb-1\n"}, monkeypatch)
 
 
 def test_an_unknown_channel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

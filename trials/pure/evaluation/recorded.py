@@ -18,6 +18,7 @@ BY_STATE: Final = frozenset(
         ReasonFamily.MODEL_FAILED,
         ReasonFamily.PEOPLE,
         ReasonFamily.CONVERSATION,
+        ReasonFamily.FEEDBACK,
     }
 )
 """Families of decisions that ended for what is not in the message: an evaluation cannot repeat that."""

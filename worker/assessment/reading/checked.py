@@ -15,6 +15,8 @@ from worker.model import Quote, ReadSentence, Verdict
 
 UNPROVEN: Final = 0.0
 """Support of a sentence that the judge does not support, or whose verdict does not stand."""
+ASKED_NOTHING: Final = 1.0
+"""Relevance of a draft that is checked without a message: there is no question that it can miss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading
     read = zip(request.sentences, request.spans, reading.sentences, strict=True)
     return CheckedReading(
         sentences=tuple(_checked(text, span, each, request) for text, span, each in read),
-        relevance=reading.relevance or 0.0,
+        relevance=(reading.relevance or 0.0) if request.question else ASKED_NOTHING,
         left_out=reading.left_out,
     )
 

@@ -21,9 +21,12 @@ LEAST_WORDS: Final = 4
 
 
 def is_verbatim(question: str, sentences: Sequence[str], passages: Sequence[tuple[str, str]]) -> bool:
-    """Whether the sentences are copied from one passage, a (title, text), and have the question's words."""
+    """Whether the sentences are copied from one passage, a (title, text), and have the question's words.
+
+    An empty question is that of a check without a message, which asks for support alone.
+    """
     asked = frozenset(unit for unit in text_units(question) if unit not in STOP or unit in _binding())
-    return bool(sentences and asked) and any(
+    return bool(sentences and (asked or not question)) and any(
         copies(sentences, text) and asked <= _spoken_of(sentences, text) for _, text in passages
     )
 

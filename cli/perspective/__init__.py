@@ -1,0 +1,1 @@
+"""``hushgate perspective``: recorded scores of Perspective API beside rules and moderation."""

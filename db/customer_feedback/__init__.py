@@ -1,0 +1,1 @@
+"""What customers say about replies, joined to the decisions."""

@@ -1,0 +1,156 @@
+"""Customers' marks as pages, filters and reports read them; never part of what reviewers rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from db.columns import Timestamp
+from db.connection import Connection
+from db.customer_feedback.tables import customer_feedback
+from db.figures.figure_sql import EXPRESSIONS, SampleDimension
+from db.rows import account_parameters, all_rows, from_row, rows_as
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
+
+standing_feedback: Final = sa.table(
+    "standing_feedback",
+    sa.column("decision_id", sa.Uuid),
+    sa.column("decision_at", Timestamp),
+    sa.column("user_id", sa.Text),
+    sa.column("wrong", sa.Boolean),
+)
+"""The view of ``db/sql/customer_feedback.sql``: the marks that count."""
+MOST_SHOWN: Final = 20
+ALL: Final = "all"
+_RATES: Final = sa.text(f"""
+    SELECT dimension, value, count(*) AS answered, count(*) FILTER (WHERE wrong) AS wrong FROM (
+        SELECT f.wrong, ai_decisions.reason_code AS reason_code,
+            {EXPRESSIONS[SampleDimension.CONFIDENCE]} AS confidence_band
+        FROM standing_feedback f JOIN ai_decisions
+            ON ai_decisions.created_at = f.decision_at AND ai_decisions.id = f.decision_id
+        WHERE f.wrong IS NOT NULL AND ai_decisions.decision = 'respond'
+            AND f.decision_at >= :since AND f.decision_at < :until
+            AND (CAST(:account AS text) IS NULL OR f.user_id = :account)
+            AND (:every OR f.user_id = ANY(:accounts))) AS rated,
+        LATERAL (VALUES ('{ALL}', ''), ('reason_code', reason_code), ('confidence_band', confidence_band))
+            AS part (dimension, value)
+    WHERE value IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
+""")
+
+
+class FeedbackFilter(StrEnum):
+    """What customers said of a decision's reply.
+
+    Attributes:
+        WRONG: the standing mark of a customer calls the reply wrong.
+        RIGHT: the marks of customers call the reply right, none of them wrong.
+        ANY: there is feedback, also a remark without a mark.
+        NONE: no feedback.
+    """
+
+    WRONG = "wrong"
+    RIGHT = "right"
+    ANY = "yes"
+    NONE = "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackLine:
+    """One feedback about a decision.
+
+    Attributes:
+        id: of the feedback's own decision.
+        wrong: a mark calls the reply wrong; None: a remark alone.
+        stands: no newer feedback of the author about the decision replaces this one.
+        row: the columns that ``review.content_covers`` reads; its ``message_text`` is the remark.
+    """
+
+    id: UUID
+    author_id: str
+    thumb: str | None
+    rating: int | None
+    resolved: bool | None
+    wrong: bool | None
+    rated_at: datetime
+    stands: bool
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackRate:
+    """Customers who answered, and how many of these call the reply wrong; of AI replies in a period.
+
+    Attributes:
+        dimension: ``all``, ``reason_code`` or ``confidence_band``.
+    """
+
+    dimension: str
+    value: str
+    answered: int
+    wrong: int
+
+
+async def list_feedback(connection: Connection, decision_id: UUID) -> tuple[FeedbackLine, ...]:
+    """The feedback about a decision, the newest first, at most ``MOST_SHOWN``."""
+    newer = customer_feedback.alias("newer")
+    replaced = sa.exists().where(
+        newer.c.decision_id == customer_feedback.c.decision_id,
+        newer.c.author_id == customer_feedback.c.author_id,
+        sa.tuple_(newer.c.rated_at, newer.c.id)
+        > sa.tuple_(customer_feedback.c.rated_at, customer_feedback.c.id),
+    )
+    query = (
+        sa.select(
+            *(customer_feedback.c[name] for name in ("id", "author_id", "thumb", "rating", "resolved")),
+            *(customer_feedback.c.wrong, customer_feedback.c.rated_at, (~replaced).label("stands")),
+            *(ai_decisions.c.message_text, ai_decisions.c.matched_rule, HIGH_SCORE_CATEGORIES),
+        )
+        .join_from(
+            customer_feedback,
+            ai_decisions,
+            sa.and_(
+                ai_decisions.c.id == customer_feedback.c.id,
+                ai_decisions.c.created_at == customer_feedback.c.created_at,
+            ),
+        )
+        .where(customer_feedback.c.decision_id == decision_id)
+        .order_by(customer_feedback.c.rated_at.desc(), customer_feedback.c.id.desc())
+        .limit(MOST_SHOWN)
+    )
+    return tuple(from_row(FeedbackLine, row | {"row": row}) for row in await all_rows(connection, query))
+
+
+async def feedback_rates(
+    connection: Connection,
+    *,
+    accounts: Sequence[str] | None,
+    account: str | None,
+    since: datetime,
+    until: datetime,
+) -> tuple[FeedbackRate, ...]:
+    """The rates of AI replies of a period: of all, and by reason and band of confidence."""
+    values = {"account": account, "since": since, "until": until, **account_parameters(accounts)}
+    return await rows_as(connection, FeedbackRate, _RATES, values)
+
+
+def feedback_condition(wanted: FeedbackFilter) -> sa.ColumnElement[bool]:
+    """The condition that a decision has such feedback."""
+    found = standing_feedback.c
+    has_wrong = sa.select(found.decision_at, found.decision_id).where(found.wrong)
+    key = sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id)
+    match wanted:
+        case FeedbackFilter.WRONG:
+            return key.in_(has_wrong)
+        case FeedbackFilter.RIGHT:
+            has_right = sa.select(found.decision_at, found.decision_id).where(found.wrong.is_(False))
+            return key.in_(has_right) & key.not_in(has_wrong)
+        case FeedbackFilter.ANY:
+            return key.in_(sa.select(found.decision_at, found.decision_id))
+        case FeedbackFilter.NONE:
+            return ~sa.exists().where(found.decision_id == ai_decisions.c.id)

@@ -1,0 +1,1 @@
+"""Checks: the request of a program as an event with its own ports, and the verdict on it."""

@@ -1,0 +1,48 @@
+"""What a customer says about a reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+LOW_RATING: Final = 2
+"""The highest rating that calls a reply wrong."""
+
+
+class Thumb(StrEnum):
+    """A customer's thumb."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """A customer's marks for a reply; a text of the customer is the event's ``text``.
+
+    Attributes:
+        rating: 1 (worst) to 5.
+        resolved: whether the reply solved the customer's problem.
+        about: event id or decision id of the rated reply; None: the reply to the event's ``message_id``.
+    """
+
+    thumb: Thumb | None = None
+    rating: int | None = None
+    resolved: bool | None = None
+    about: str | None = None
+
+    @property
+    def wrong(self) -> bool | None:
+        """Whether a mark calls the reply wrong; None without a mark."""
+        if self.thumb is None and self.rating is None and self.resolved is None:
+            return None
+        is_low = self.rating is not None and self.rating <= LOW_RATING
+        return is_low or self.thumb is Thumb.DOWN or self.resolved is False
+
+    @property
+    def marks(self) -> str:
+        """The marks in words, for the decision's reason."""
+        resolved = None if self.resolved is None else "yes" if self.resolved else "no"
+        given = (("thumb", self.thumb), ("rating", self.rating), ("resolved", resolved))
+        return ", ".join(f"{name} {mark}" for name, mark in given if mark is not None) or "a text"
