@@ -157,8 +157,5 @@ async def fetch_value(source: Pool, statement: str, values: Values = ()) -> Any:
 
 def unavailable(error: psycopg.Error) -> StorageUnavailable:
     """A Postgres error as ``StorageUnavailable``."""
-    return StorageUnavailable(
-        f"Postgres: {answer_of(error)}",
-        kind=type(error).__name__,
-        may_be_input=fault_of(error) is not Fault.SERVER,
-    )
+    answer, may_be_input = answer_of(error), fault_of(error) is not Fault.SERVER
+    return StorageUnavailable(f"Postgres: {answer}", kind=type(error).__name__, may_be_input=may_be_input)

@@ -89,7 +89,7 @@ def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_
     assert PASSWORD not in str(error.value)
 
 
-@pytest.mark.parametrize("words", [("doctor", "--offline"), ("accounts", "create", "a"), ("migrate",)])
+@pytest.mark.parametrize("words", [("doctor", "--offline"), ("accounts", "create", "a")])
 def test_an_address_that_cannot_be_read_is_never_quoted(tmp_path: Path, words: tuple[str, ...]) -> None:
     """The words of libpq quote the part that is wrong, which may be the password."""
     address = f"postgresql://someone:{PASSWORD}%zz@127.0.0.1/none"
