@@ -44,7 +44,7 @@ def settings_of(kind: type[Known]) -> Known:
     try:
         return load(kind)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
+        raise ConfigurationError(f"{error}\n(hushgate config example --all prints every variable)") from None
 
 
 def model_settings() -> Settings:

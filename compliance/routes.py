@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from compliance.appeals import api as appeals_api
 from compliance.appeals import entering, link_page
 from compliance.appeals import pages as appeal_pages
+from compliance.appeals.records import AppealState
 from compliance.erasure import api, pages
 from compliance.statements import page as statements_page
 from review.access import Right
-from review.http.page_routes import ACCOUNT, PageHandler, PageRoute, Parameter, get, post
+from review.http.page_routes import ACCOUNT, PageHandler, PageRoute, get, post
+from review.http.parameters import ACCOUNT as ACCOUNT_FILTER
+from review.http.parameters import LIMIT, Parameter, cursor
+from review.typed.kinds import one_of
 
 HOLDS: Final = ACCOUNT + "/holds"
 HOLD: Final = HOLDS + "/{hold_id}"
@@ -85,7 +90,7 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     _change(
         PUBLISH, OF_DECISION + "/appeals", "api_appeal_take", appeals_api.take, appeals_api.AppealBody,
         "Take an appeal against a decision; the same text again is the same appeal",
-        body=appeals_api.NewAppealBody, status=201,
+        body=appeals_api.NewAppealBody, status=201, also={200: "The same appeal, which was stored before"},
     ),
     _change(
         PUBLISH, OF_DECISION + "/appeal-link", "api_appeal_link", appeals_api.make_link,
@@ -96,10 +101,10 @@ PAGES: Final[tuple[PageRoute, ...]] = (
         REVIEW, "/appeals", "api_appeals", appeals_api.list_appeals, appeals_api.AppealsBody,
         "Appeals: open ones, the first due first, or decided ones, newest first",
         query=(
-            Parameter(name="account", text="One account"),
-            Parameter(name="state", text="open or decided; default open"),
-            Parameter(name="cursor", text="From an earlier page: where this page starts"),
-            Parameter(name="limit", text="1 to 500, default 50"),
+            ACCOUNT_FILTER,
+            Parameter(name="state", text="State", kind=one_of(*AppealState), default=AppealState.OPEN.value),
+            cursor(UUID),
+            LIMIT,
         ),
     ),
     _api(REVIEW, APPEAL, "api_appeal", appeals_api.get_appeal, appeals_api.AppealBody, "One appeal"),

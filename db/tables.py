@@ -123,6 +123,7 @@ ai_rules: Final = table(
         comment="how long a message waits for the author's next one; 0: not at all",
     ),
     required("retract_deleted", sa.Boolean, server_default=FALSE),
+    required("retract_flagged", sa.Boolean, server_default=FALSE),
     required("reply_mode", sa.Text, server_default="auto", comment="auto or suggest"),
     required(
         "auto_reasons",

@@ -24,7 +24,7 @@ from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes
 from review.app import guarded_route
-from review.http.error_handlers import ANSWERS, OTHER, refusal_json
+from review.http.error_handlers import ANSWERS, OTHER, refusal_json, with_allowed
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
 from review.http.templating import Templates
@@ -106,6 +106,6 @@ async def _show_health(_: Visit) -> Response:
     return PlainTextResponse("ok\n")
 
 
-async def _problem(_: Request, error: Exception) -> Response:
+async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return refusal_json(Refused(status, *ANSWERS.get(status, OTHER)))
+    return with_allowed(request, refusal_json(Refused(status, *ANSWERS.get(status, OTHER))))

@@ -6,25 +6,42 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused
 from tasks.publishing.publish import CheckedEvent, checked_event
 from worker.errors import PayloadRejected
+from worker.payload import EventPayload, Identifier
 
 JSON: Final = "application/json"
 LINES: Final = frozenset({"application/x-ndjson", "application/ndjson"})
 DOCUMENTS: Final = frozenset({JSON, "application/cloudevents+json", "application/cloudevents-batch+json"})
-ACCEPTED: Final[Mapping[str, str]] = {
-    "application/x-ndjson": "One event a line; `application/ndjson` too.",
-    "application/cloudevents+json": "One event as CloudEvents 1.0.",
-    "application/cloudevents-batch+json": "An array of CloudEvents 1.0.",
+CLOUD_EVENT: Final = {
+    "type": "object",
+    "description": "One event as CloudEvents 1.0.",
+    "properties": {
+        "specversion": {"const": "1.0"},
+        **{name: {"type": "string", "minLength": 1} for name in ("id", "source", "type")},
+        "data": {"$ref": "#/components/schemas/PublishedEvent"},
+    },
+    "required": ["specversion", "id", "source", "type", "data"],
 }
-"""Media types beside JSON, for the OpenAPI document."""
+ACCEPTED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "application/x-ndjson": {"type": "string", "description": "One event a line; `application/ndjson` too."},
+    "application/cloudevents+json": CLOUD_EVENT,
+    "application/cloudevents-batch+json": {"type": "array", "minItems": 1, "items": CLOUD_EVENT},
+}
+"""Media types beside JSON with their schemas, for the OpenAPI document."""
 JSON_SPACE: Final = " \t\r\n"
 SPACE: Final = re.compile(rf"[{JSON_SPACE}]*+")
 READER: Final = json.JSONDecoder()
+
+
+class PublishedEvent(EventPayload):
+    """An event with the id by which a repeated request is recognised."""
+
+    event_id: Identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from tasks.publishing.publish import append, open_shards
 from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, StreamFull, StreamSealed
-from worker.payload import EventPayload
 from worker.settings import IngestSettings
 
 log = structlog.get_logger(__name__)
@@ -84,12 +83,13 @@ class Intake:
             right=Right.PUBLISH,
             methods=("POST",),
             api=True,
-            summary="Publish one event or several; 207: some cannot be used, the others are published",
+            summary="Publish one event or several",
             response=AcceptedEvents,
-            body=EventPayload,
+            body=batch.PublishedEvent,
             batch=True,
             accepts=batch.ACCEPTED,
             status=202,
+            also={207: "Some cannot be used, the others are published"},
             body_bytes=BODY_BYTES,
         )
 

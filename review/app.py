@@ -35,6 +35,7 @@ from review.http.answer_language import answer_in_language
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
+from review.http.parameters import UnusableParameter, read_query
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
@@ -57,6 +58,7 @@ from review.routes import PAGES
 from review.services.first_run import FirstRunServices
 from review.services.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
+from worker.payload import is_account_name
 from worker.places import NoPlace
 from worker.settings import ReviewSettings
 from worker.supervisor import JobFailed, unreported
@@ -166,6 +168,7 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
             answer_in_language(visit, english=page.api)
             async with _request_slot(visit):
                 await _admit(visit, page)
+                _read_parameters(visit, page)
                 response = await page.handler(visit)
         except Refused as refused:
             # some refusals are constants: with a traceback they would keep the requests that they ended
@@ -260,6 +263,22 @@ def _require_set_up(visit: Visit, page: PageRoute) -> None:
         raise SecondFactorRequired(
             403, "Set up a second factor first", "Your organisation asks for it: open your profile."
         )
+
+
+def _read_parameters(visit: Visit, page: PageRoute) -> None:
+    """Read the query of a route of the JSON API; refuse (400) parameters that cannot be used.
+
+    A name that no account can have is not found (404).
+    """
+    if not page.api:
+        return
+    if not is_account_name(visit.request.path_params.get("account", "any")):
+        raise Refused(404, _("Not found"), _("There is nothing here, or you may not see it."))
+    try:
+        visit.query = read_query(visit.request.query_params, page.query)
+    except UnusableParameter as unusable:
+        title = "A parameter cannot be used"
+        raise Refused(400, title, f"{unusable}.", problems=unusable.problems) from unusable
 
 
 async def _read_form(visit: Visit) -> None:

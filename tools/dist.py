@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from packaging.requirements import Requirement
+
 from sandbox import server
 from tools import readme
 from worker import __version__
@@ -28,6 +30,7 @@ from worker import __version__
 ROOT: Final = Path(__file__).resolve().parents[1]
 DIST: Final = ROOT / "dist"
 COMPOSE: Final = ROOT / "docker-compose.yml"
+IMAGE: Final = {"python_full_version": "3.13.0", "python_version": "3.13", "sys_platform": "linux"}
 LOCKS: Final = ("worker.lock", "review.lock", "observability.lock")
 BUILD: Final = re.compile(r"^( *)build:\n(?:\1 +.*\n)+", re.MULTILINE)
 HEADER: Final = """\
@@ -60,25 +63,44 @@ def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     tools = given.tools.resolve()
-    run(tools / "python", "-m", "hatchling", "build", "-d", DIST)
-    packages = sorted(DIST.iterdir())
-    run(tools / "python", "-m", "twine", "check", "--strict", *packages)
+    wheel = build_packages(tools / "python", DIST)
+    run(tools / "python", "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
     (DIST / "compose.yaml").write_text(compose_file(given.registry), encoding="utf-8")
     write_materials(tools, DIST / f"hushgate-{__version__}.cdx.json")
     if not given.no_demo:
-        try_wheel(next(each for each in packages if each.suffix == ".whl"))
+        try_wheel(wheel)
     sums = [f"{digest(file)}  {file.name}\n" for file in sorted(DIST.iterdir())]
     (DIST / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     sys.stdout.write("".join(sums))
 
 
+def build_packages(python: Path | str, place: Path) -> Path:
+    """Build the sdist into this folder, and the wheel out of the sdist; the wheel."""
+    build = (python, "-m", "hatchling", "build", "-d", place, "-t")
+    run(*build, "sdist")
+    with tempfile.TemporaryDirectory() as source:
+        (sdist,) = place.glob("*.tar.gz")
+        run("tar", "-xzf", sdist, "-C", source)
+        run(*build, "wheel", cwd=next(Path(source).iterdir()))
+    (wheel,) = place.glob("*.whl")
+    return wheel
+
+
 def write_materials(tools: Path, file: Path) -> None:
     """A CycloneDX list of the Python packages in the images, with hashes; checked against its schema."""
+    text = "".join((ROOT / "deploy" / name).read_text(encoding="utf-8") for name in LOCKS)
+    entries = dict.fromkeys(each.strip() for each in re.split(r"\n(?=\S)", text) if in_image(each))
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as lock:
-        lock.write("".join((ROOT / "deploy" / name).read_text(encoding="utf-8") for name in LOCKS))
+        lock.write("\n".join(entries))
         lock.flush()
         options = ["--pyproject", str(ROOT / "pyproject.toml"), "--output-reproducible", "--validate"]
         run(tools / "cyclonedx-py", "requirements", *options, "--output-file", file, lock.name)
+
+
+def in_image(entry: str) -> bool:
+    """Whether an entry of a lock is installed in the image, which is Linux with Python 3.13."""
+    marker = Requirement(entry.partition("\\\n")[0].strip()).marker
+    return marker is None or marker.evaluate(IMAGE)
 
 
 def try_wheel(wheel: Path) -> None:

@@ -19,12 +19,22 @@ from tasks.sending.entry_types import ENTRY_TYPES
 from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, KNOWN_FIELDS, REQUIRED, SECRETS, Settings, load, require_models, topic_of
+from worker.settings import (
+    FIELDS,
+    KNOWN_FIELDS,
+    RARE,
+    REQUIRED,
+    SECRETS,
+    Settings,
+    load,
+    require_models,
+    topic_of,
+)
 from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The environment variables: `show` prints their values, `example` a complete .env file.",
+    help="The environment variables: `show` prints their values, `example` an .env file.",
 )
 MASK: Final = "********"
 FILES: Final = "HUSHGATE_MODEL_KEY_FILE=/run/secrets/model"
@@ -58,17 +68,22 @@ def show() -> None:
 
 
 @app.command()
-def example() -> None:
-    """Print a complete .env file with every variable, its meaning and its default.
+def example(
+    every: Annotated[bool, typer.Option("--all", help="Also variables that few deployments need.")] = False,
+) -> None:
+    """Print an .env file: required variables first, then by topic, each with its meaning and default.
 
     For example:
 
         hushgate config example > .env
     """
-    typer.echo("# Every variable Hushgate reads; printed by `hushgate config example`.")
+    what = "Every variable" if every else "The usual variables; `hushgate config example --all` prints all"
+    typer.echo(f"# {what}.")
     typer.echo(f"# A secret can be in a file: NAME{SUFFIX} is its path, such as {FILES}.")
     topic = ""
     for name, field in FIELDS.items():
+        if field.alias in RARE and not every:
+            continue
         if field.alias not in REQUIRED and topic != (topic := topic_of(name)):
             typer.echo(f"\n### {topic}")
         default = "" if field.is_required() or field.default is None else _text(field.default)

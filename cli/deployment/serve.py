@@ -61,7 +61,7 @@ def sandbox(
         hushgate sandbox --port 8090
         hushgate sandbox --as mistral
     """
-    extras.load("sandbox", needed_by="hushgate sandbox")
+    extras.load("uvicorn", needed_by="hushgate sandbox")
     given = {
         "--as": vendor,
         "--conversations": conversations,

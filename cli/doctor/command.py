@@ -107,7 +107,7 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
     try:
         settings = load(Settings)
     except ConfigurationError as error:
-        yield failed("settings", str(error), "set the variables; hushgate config example prints them all")
+        yield failed("settings", str(error), "set the variables; hushgate config example --all prints them")
         if (usable := _usable_part(error)) is None:
             return
         settings = usable

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 from uuid import UUID
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from compliance.appeals import entering, pages
 from compliance.appeals.pages import BLIND
-from compliance.appeals.records import Appeal, AppealRefused, AppealSource, AppealState, RefusalCode
+from compliance.appeals.records import (
+    TEXT_CHARS,
+    Appeal,
+    AppealOutcome,
+    AppealRefused,
+    AppealSource,
+    AppealState,
+    RefusalCode,
+)
 from db.access_log import LoggedAction
 from db.reviews.remedies import RemedyImpossible
-from db.reviews.rulings import ReviewRejected
+from db.reviews.rulings import ReviewRejected, RulingReason
 from db.reviews.submission import StaleReview
 from review.access import Right
 from review.api.body import answer, read_body, rejected
 from review.api.change_shapes import STRICT
-from review.api.decisions import parse_place
+from review.api.decisions import read_place
 from review.http.visit import Refused, Visit
+from review.typed.kinds import FILLED, OneOf
+
+AppealText: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=TEXT_CHARS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +40,7 @@ class NewAppealBody:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    text: str
+    text: AppealText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +52,9 @@ class NewOutcomeBody:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    outcome: str
-    statement: str
-    reason: str = ""
+    outcome: AppealOutcome
+    statement: AppealText
+    reason: Annotated[str, OneOf(("", *RulingReason))] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +101,11 @@ async def make_link(visit: Visit) -> Response:
 
 async def list_appeals(visit: Visit) -> Response:
     """``{"appeals": [...], "next": cursor}``; parameters are account, state, cursor and limit."""
-    place = parse_place(visit, Right.REVIEW)
-    state = visit.request.query_params.get("state", AppealState.OPEN)
-    if state not in frozenset(AppealState):
-        text = f"state: expected {' or '.join(AppealState)}, got {state[:20]!r}"
-        raise Refused(400, "A filter cannot be used", text)
+    place = read_place(visit, Right.REVIEW)
+    state = AppealState(visit.query["state"])
     async with visit.store.reading() as connection:
         found = await pages.shown_appeals(
-            visit, connection, place.accounts, AppealState(state), limit=place.limit, after=place.after
+            visit, connection, place.accounts, state, limit=place.limit, after=place.after
         )
     await visit.log(LoggedAction.LIST, user_id=place.account, detail={"appeals": len(found), "api": True})
     return answer(

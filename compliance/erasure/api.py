@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 from uuid import UUID
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from compliance.erasure import forms, legal_holds, records
 from compliance.erasure.forms import Unusable
-from compliance.erasure.legal_holds import LegalHold
-from compliance.erasure.records import Erasure
+from compliance.erasure.legal_holds import REASON_CHARS, SUBJECT_CHARS, HoldKind, LegalHold
+from compliance.erasure.records import Erasure, ErasureKind
 from db.access_log import LoggedAction
 from review.accounts.stored_versions import account_of_path
 from review.api.body import answer, read_body, rejected
 from review.api.change_shapes import STRICT
 from review.http.visit import Visit
+from review.typed.kinds import FILLED, TIME
+
+SubjectText: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=SUBJECT_CHARS)]
+GivenReason: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=REASON_CHARS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +32,10 @@ class NewHoldBody:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    kind: str
-    subject: str
-    reason: str
-    until: str = ""
+    kind: HoldKind
+    subject: SubjectText
+    reason: GivenReason
+    until: Annotated[str, Field(pattern=f"^(?:{TIME})?$")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +61,9 @@ class NewErasureBody:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    kind: str
-    subject: str
-    reason: str
+    kind: ErasureKind
+    subject: SubjectText
+    reason: GivenReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,9 @@ from db.customer_feedback.storing import JOIN_FEEDBACK, STORE_FEEDBACK
 from db.escalations.closing import CLOSE_WITH_MESSAGE
 from db.escalations.opening import OPEN_ESCALATION, OPEN_FOLLOW_UP
 from db.history.conversation_owners import TAKE_CONVERSATION
+from db.late_moderation.settling import STORE_UNMODERATED
 from db.webhooks.changes import RETURNING_OWNER, STORE_DECISION_EVENT, STORE_TAKEN_EVENT, withdraw_replies
+from worker.late_moderation import unmoderated_roles
 from worker.model import Decision, EventType
 from worker.reasons import Reason
 
@@ -207,15 +209,14 @@ def change_of(decision: Decision) -> str:
         change = DELETION
     elif is_flagged_edit(decision):
         change = FLAGGED_EDIT
-    if decision.event.feedback is not None:
-        change += STORE_FEEDBACK
-    if decision.rated_first:
-        change += JOIN_FEEDBACK
-    if decision.event.edited_first and not decision.quarantine:
-        change += REPLACED
-    if decision.held:
-        change += STORE_HELD_DRAFTS
-    return change
+    further = (
+        (bool(unmoderated_roles(decision)), STORE_UNMODERATED),
+        (decision.event.feedback is not None, STORE_FEEDBACK),
+        (decision.rated_first, JOIN_FEEDBACK),
+        (decision.event.edited_first and not decision.quarantine, REPLACED),
+        (bool(decision.held), STORE_HELD_DRAFTS),
+    )
+    return change + "".join(part for is_needed, part in further if is_needed)
 
 
 def is_flagged_edit(decision: Decision) -> bool:

@@ -25,6 +25,7 @@ CORE: Final = (
     with_audit("escalations", "with the audit, when it is closed"),
     with_audit("retractions", "with the audit, when it has ended"),
     with_audit("customer_feedback"),
+    with_audit("unmoderated_texts"),
     with_audit("queue_items"),
     with_audit("golden_items"),
     with_audit("review_states"),

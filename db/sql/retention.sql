@@ -39,6 +39,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp AS $$
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('answers', 'created_at', 'timestamptz', 'created_at', '28 days', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, NULL)'),
+    ('unmoderated_texts', 'decided_at', 'timestamptz', 'decided_at', '28 days', 'true',
+        'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('customer_feedback', 'id', 'uuid', 'created_at', '28 days', 'true',
         'hushgate_is_held(t.user_id, coalesce(t.decision_id, t.id), t.conversation_id, t.author_id)'),
     ('retractions', 'id', 'bigint', 'created_at', '28 days',

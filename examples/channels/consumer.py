@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 import redis
 
 from .client import call
-from .environment import recipe, redis_url, setting, setup
+from .environment import recipe, redis_url, setting, setup, token
 from .lease import LEASE_S, Lease
 from .marks import GIVEN_UP, SENT_ID, TAKEN_BACK, TRIED, Marks
 from .recipe import KNOWN_S, Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
@@ -281,8 +281,8 @@ def make_consumer() -> Consumer:
         found,
         setup(),
         url=os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL"),
-        token=setting("TOKEN"),
-        person_token=os.environ.get("PERSON_TOKEN", ""),
+        token=token("TOKEN"),
+        person_token=token("PERSON_TOKEN") if os.environ.get("PERSON_TOKEN") else "",
     )
 
 

@@ -23,6 +23,13 @@ def recipe() -> Recipe:
     return CHANNELS[name]
 
 
+def token(name: str) -> str:
+    """The channel's secret, which no error shows."""
+    if not (form := recipe().token_form).fullmatch(found := setting(name)):
+        raise SystemExit(f"{name}: expected {form.pattern}, got {len(found)} other characters")
+    return found
+
+
 def hushgate() -> Hushgate | None:
     """The review server: HUSHGATE_URL and HUSHGATE_TOKEN; None where neither is set nor needed."""
     inbound = recipe().inbound

@@ -19,6 +19,8 @@ KNOWN_S: Final = 30 * 86_400
 """How long sent messages are known: until then a reply can be taken back, and is not sent twice."""
 PART: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 """An id of a channel; it leads nowhere else in a path."""
+ANY_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+"""What a header can hold."""
 KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "a text", int: "an integer"}
 
 
@@ -142,6 +144,7 @@ class Recipe:
         url: where its requests go; empty when it differs from customer to customer.
         authorization: the value of ``key_header``; ``{token}`` stands for the secret, here or in ``url``.
         needs_own_id: whether its own messages are known by OWN_ID only.
+        token_form: what the secret looks like, in channels whose answer to another form misleads.
         send: the request for a reply; the key (third argument) identifies it when it is repeated.
         sent_id: the channel's id of what was sent, from its answer and the setup.
         retract: the request that removes what was sent, by its id.
@@ -162,6 +165,7 @@ class Recipe:
     check_answer: Callable[[Json], None] = lambda _answer: None
     key_header: str = "Authorization"
     needs_own_id: bool = True
+    token_form: re.Pattern[str] = ANY_TOKEN
 
     def credentials(self, token: str) -> dict[str, str]:
         """The header with the secret; none where the address holds it."""

@@ -16,10 +16,13 @@ from db.audit.cursor import CursorRejected, parse_cursor
 from db.audit.search import matching_query
 from fuzz.target import Target, as_text, require, require_storable
 from review.access_log import filters as access_log
-from review.api import answers, decisions
-from review.http.visit import Refused
+from review.api import answers
+from review.http import parameters
+from review.http.parameters import UnusableParameter, read_query
 from review.lists.export_file import Written
 from review.lists.filters import FIELDS_BY_NAME, ListQuery, ParseContext, parse_query, parse_stored_query
+from review.typed.kinds import LOG_CURSOR, MOMENT, TIME_OR_DAY, WAITING_CURSOR
+from review.typed.moments import moment
 
 CONTEXT: Final = ParseContext(now=datetime(2026, 11, 21, 10, tzinfo=UTC), login="kim")
 SECOND: Final = datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC)
@@ -64,17 +67,18 @@ def check_cursor(data: bytes) -> None:
 
 
 def _check_others(text: str) -> None:
-    encoded = base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode().rstrip("=")
-    for read, given in (
-        (answers._parse_cursor, text),
-        (answers._parse_cursor, encoded),
-        (decisions.parse_id_cursor, text),
-        (access_log._cursor, text),
+    for kind, read in (
+        (WAITING_CURSOR, answers._parse_cursor),
+        (LOG_CURSOR, access_log._cursor),
+        (TIME_OR_DAY, datetime.fromisoformat),
+        (MOMENT, lambda given: moment(given, SECOND)),
     ):
         try:
-            read(given)
-        except Refused as refused:
-            require(refused.status == 400, "another status", refused.status)
+            found = read_query(QueryParams([("cursor", text)]), [parameters.cursor(kind)])
+        except UnusableParameter as unusable:
+            str(unusable)
+        else:
+            read(found["cursor"])  # what fits its description can be read
     try:
         written = Written.read(text)
     except ValueError:

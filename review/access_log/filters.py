@@ -42,7 +42,7 @@ def parse_log_filters(visit: Visit) -> LogFilter:
 
 def next_cursor(line: LogLine) -> str:
     """The cursor of the page after this line."""
-    return f"{line.at.isoformat()}~{line.number}"
+    return f"{line.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}~{line.number}"
 
 
 def _text(query: Mapping[str, str], name: str) -> str:

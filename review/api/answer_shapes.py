@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from review.answers.answerable import AnswerAction
+from review.api.change_shapes import STRICT
+from review.typed.kinds import Storable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +99,25 @@ class DraftsBody:
     since: str | None
     drafts: tuple[HeldDraftBody, ...]
     answers: tuple[AnswerLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerBody:
+    """The answer to a decision's message: a held draft as it is or changed, an own text, or nothing.
+
+    ``draft`` is for approve and edit: ``id`` of the held draft; by default the first. ``text`` is for edit
+    and write. ``seen`` is the newest answer that the program knows, null: none. A request that is repeated
+    with its ``answer_id``, a new UUID, is stored once. ``release`` gives the conversation back to the AI.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    action: AnswerAction
+    draft: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    text: Storable = ""
+    seen: UUID | None = None
+    answer_id: UUID | None = None
+    release: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any, Final
+from datetime import UTC, datetime
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
@@ -23,13 +20,14 @@ from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
 from db.audit.decision_context import DecisionRow
 from review.access import Right
-from review.answers.answerable import AnswerAction, DraftTooOld, GivenAnswer, is_answerable
+from review.answers.answerable import DraftTooOld, GivenAnswer, is_answerable
 from review.answers.checks import AnswerBlocked, ModerationAway
 from review.answers.sending import send_answer
-from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.api.answer_shapes import AnswerBody
+from review.api.body import read_body
+from review.api.decisions import read_place
 from review.content_covers import cover_reason
 from review.decision import page
-from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from worker.errors import RejectedError
 from worker.snapshot import Snapshot
@@ -37,47 +35,18 @@ from worker.snapshot import Snapshot
 RETRY_S: Final = 10
 
 
-class AnswerBody(BaseModel):
-    """The answer to a decision's message."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    action: Annotated[
-        AnswerAction,
-        Field(
-            description="Send a held draft as it is, send a changed one, send an own text, or send nothing."
-        ),
-    ]
-    draft: Annotated[
-        int | None, Field(description="For approve and edit: `id` of the held draft; by default the first.")
-    ] = None
-    text: Annotated[str, Field(description="For edit and write: the text to send.")] = ""
-    seen: Annotated[
-        UUID | None, Field(description="The newest answer that the program knows; null: none.")
-    ] = None
-    answer_id: Annotated[
-        UUID | None, Field(description="A new UUID; a request that is repeated with it is stored once.")
-    ] = None
-    release: Annotated[bool, Field(description="Give the conversation back to the AI as well.")] = False
-
-
 async def list_waiting(visit: Visit) -> Response:
     """``{"waiting": [...], "next": cursor}``: the oldest first.
 
-    Parameters are ``account``, ``cursor`` and ``limit`` (1 to 500, default 50).
+    Parameters are ``account``, ``cursor`` and ``limit``.
     """
-    parameters = visit.request.query_params
-    account, limit = parameters.get("account"), parse_limit(parameters.get("limit", str(DEFAULT_LIMIT)))
-    accounts = visit.accounts(Right.REVIEW)
-    if account:
-        visit.require(Right.REVIEW, account)
-        accounts = (account,)
-    after = _parse_cursor(parameters.get("cursor"))
+    place = read_place(visit, Right.REVIEW)
+    accounts, limit, after = place.accounts, place.limit, _parse_cursor(visit.query["cursor"])
     async with visit.store.autocommit() as connection:
         found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=limit + 1, after=after)
     shown = found[:limit]
     detail = {"waiting": len(shown), "api": True}
-    await visit.log(LoggedAction.LIST, user_id=account or None, detail=detail)
+    await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
     following = _cursor(shown[-1]) if len(found) > limit else None
     return _json({"waiting": [asdict(each) for each in shown], "next": following})
 
@@ -116,7 +85,7 @@ async def add_answer(visit: Visit) -> Response:
     """
     row = await page.load_row(visit)
     visit.require(Right.REVIEW, row["user_id"])
-    body = await _body(visit)
+    body = await read_body(visit, AnswerBody)
     given = GivenAnswer(
         action=body.action,
         answer_id=body.answer_id or uuid7(),
@@ -158,30 +127,6 @@ async def _first_draft(visit: Visit, decision_id: UUID) -> int | None:
     return found.texts[0].held_id if found.texts else None
 
 
-async def _body(visit: Visit) -> AnswerBody:
-    """The body of the request.
-
-    Raises:
-        Refused: 415 it is not JSON, 422 a field is wrong.
-    """
-    kind = visit.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refused(415, "Not JSON", f"Content-Type: expected application/json, got {kind[:60]!r}")
-    try:
-        return AnswerBody.model_validate_json(await visit.request.body())
-    except ValidationError as error:
-        problems = [
-            FieldProblem(
-                field=".".join(map(str, each["loc"])) or "data",
-                expected=each["msg"],
-                got=repr(each["input"])[:80],
-            )
-            for each in error.errors(include_url=False)
-        ]
-        text = "; ".join(map(str, problems))
-        raise Refused(422, "A field cannot be used", text, problems=problems) from error
-
-
 def _conflict(conflict: AnswerConflict, body: AnswerBody) -> Response:
     """Both versions: what is stored, and what was not sent."""
     problem = {
@@ -189,7 +134,7 @@ def _conflict(conflict: AnswerConflict, body: AnswerBody) -> Response:
         "status": 409,
         "detail": str(conflict),
         "answers": [_answer_dict(each) for each in conflict.answers],
-        "yours": body.model_dump(mode="json"),
+        "yours": asdict(body),
     }
     return _json(problem, status=409, media_type="application/problem+json")
 
@@ -201,18 +146,14 @@ def _answer_dict(answer: Answer) -> dict[str, Any]:
 
 
 def _cursor(item: WaitingItem) -> str:
-    text = f"{item.since.isoformat()} {item.decision_id}"
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return f"{item.since.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}~{item.decision_id}"
 
 
 def _parse_cursor(text: str | None) -> tuple[datetime, UUID] | None:
-    if not text:
+    if text is None:
         return None
-    try:
-        moment, _, decision_id = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(" ")
-        return datetime.fromisoformat(moment), UUID(decision_id)
-    except (ValueError, binascii.Error) as error:
-        raise Refused(400, "The cursor cannot be used", "cursor: expected one of an earlier page") from error
+    at, _tilde, decision_id = text.partition("~")
+    return datetime.fromisoformat(at), UUID(decision_id)
 
 
 def _json(body: Mapping[str, Any], *, status: int = 200, media_type: str = "application/json") -> Response:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
@@ -14,6 +12,7 @@ from starlette.responses import Response
 
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
+from review.typed.kinds import EXPECTED
 from worker.payload import expectation, got_value
 
 Body = TypeVar("Body")
@@ -25,15 +24,13 @@ async def read_body(visit: Visit, kind: type[Body]) -> Body:
     """The body of a request.
 
     Raises:
-        Refused: 415, it is not JSON; 422, a field is missing, unknown or of another type.
+        Refused: 415, it is not JSON; 422, a field is missing, unknown, or has another value than described.
     """
     require_media(visit, JSON)
     try:
-        found: Body = _adapter(cast("Any", kind)).validate_json(await visit.request.body())
+        found: Body = _adapter(cast("Any", kind)).validate_json(await visit.request.body(), strict=True)
     except ValidationError as error:
         raise unusable(_problems(error)) from error
-    if any("\0" in text for text in _texts(asdict(found))):  # type: ignore[call-overload]  # a dataclass
-        raise unusable([FieldProblem(field="data", expected="text without U+0000", got="text with it")])
     return found
 
 
@@ -71,23 +68,12 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _problems(error: ValidationError) -> list[FieldProblem]:
-    return [_problem(each) for each in error.errors(include_url=False, include_context=False)]
+    return [_problem(each) for each in error.errors(include_url=False)]
 
 
 def _problem(error: Any) -> FieldProblem:
     field = ".".join(str(part) for part in error["loc"]) or "data"
     if error["type"] == "unexpected_keyword_argument":
         return FieldProblem(field=field, expected="no such field", got="one")
-    return FieldProblem(field=field, expected=expectation(error["msg"]), got=got_value(error))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for each in value.values():
-                yield from _texts(each)
-        case list() | tuple():
-            for each in value:
-                yield from _texts(each)
+    expected = EXPECTED.get(error.get("ctx", {}).get("pattern", "")) or expectation(error["msg"])
+    return FieldProblem(field=field, expected=expected, got=got_value(error))

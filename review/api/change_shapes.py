@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from uuid import UUID
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
+
+from db.reviews.rulings import NOTE_CHARS, RULINGS, Remedy, RulingReason
+from review.accounts.documents_page import PASTED
+from review.typed.kinds import STORABLE, Filled, Line, Number, OneOf, Storable
+from worker.model import DecisionKind
 
 STRICT: ConfigDict = ConfigDict(extra="forbid")
 
@@ -22,11 +27,11 @@ class NewReview:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    ruling: str
-    reason: str = ""
-    note: str = ""
-    corrected: str = ""
-    remedy: str = ""
+    ruling: Annotated[str, OneOf(RULINGS)]
+    reason: Annotated[str, OneOf(("", *RulingReason))] = ""
+    note: Annotated[str, Field(pattern=STORABLE, max_length=NOTE_CHARS)] = ""
+    corrected: Annotated[str, OneOf(("", *DecisionKind))] = ""
+    remedy: Annotated[str, OneOf(("", *Remedy))] = ""
     seen: UUID | None = None
 
 
@@ -68,10 +73,10 @@ class NewRules:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    version: int
-    flagged_keywords: tuple[str, ...] | None = None
-    flagged_phrases: tuple[str, ...] | None = None
-    allowed: tuple[str, ...] | None = None
+    version: Number
+    flagged_keywords: tuple[Line, ...] | None = None
+    flagged_phrases: tuple[Line, ...] | None = None
+    allowed: tuple[Line, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,21 +94,22 @@ class NewDocument:
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    text: str
-    title: str = ""
-    format: str = "markdown"
+    text: Filled
+    title: Storable = ""
+    format: Annotated[str, OneOf(tuple(PASTED))] = "markdown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAnswer:
     """What was done with a document; ``flagged`` passages are held back until a person releases them.
 
-    ``warnings`` say what to compare with the document, ``left_out`` what was read and is no knowledge.
+    ``chunks`` is null for an unchanged document, which is not read again. ``warnings`` say what to compare
+    with the document, ``left_out`` what was read and is no knowledge.
     """
 
     document_id: int
     outcome: str
-    chunks: int
+    chunks: int | None
     flagged: int
     warnings: tuple[str, ...]
     left_out: tuple[str, ...]

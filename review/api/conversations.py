@@ -12,7 +12,7 @@ from db.access_log import LoggedAction
 from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerRecord
 from review.access import Right
-from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.api.decisions import read_place
 from review.conversations.page import checked_ids, give_to_ai, give_to_people
 from review.http.visit import Refused, Visit
 from worker.model import Owner
@@ -21,17 +21,14 @@ from worker.model import Owner
 async def list_conversations(visit: Visit) -> Response:
     """``{"conversations": [...]}``: those that people own, latest takeover first.
 
-    Parameters are ``account`` and ``limit`` (1 to 500, default 50).
+    Parameters are ``account`` and ``limit``.
     """
-    parameters = visit.request.query_params
-    account, limit = parameters.get("account"), parse_limit(parameters.get("limit", str(DEFAULT_LIMIT)))
-    accounts = visit.accounts(Right.VIEW)
-    if account:
-        visit.require(Right.VIEW, account)
-        accounts = (account,)
-    found = await conversation_owners.list_with_people(visit.store.pool, accounts, now=visit.now, limit=limit)
+    place = read_place(visit, Right.VIEW)
+    found = await conversation_owners.list_with_people(
+        visit.store.pool, place.accounts, now=visit.now, limit=place.limit
+    )
     detail = {"conversations": len(found), "api": True}
-    await visit.log(LoggedAction.LIST, user_id=account or None, detail=detail)
+    await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
     return _json({"conversations": [_owned(each, visit.now) for each in found]})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -19,12 +19,10 @@ from db.reviews import queue_items
 from db.reviews.list_marks import ListMarks, load_list_marks
 from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
+from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery
 from review.lists.visit_query import parse_url_query
-
-MAX_LIMIT: Final = 500
-DEFAULT_LIMIT: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +43,10 @@ class ListPlace:
 async def list_decisions(visit: Visit) -> Response:
     """``{"decisions": [...], "newer": cursor, "older": cursor, "searched_to": time}``.
 
-    Parameters are the page's filters, ``cursor`` and ``limit`` (1 to 500, default 50).
+    Parameters are the page's filters, ``cursor`` and ``limit``.
     """
-    parameters = visit.request.query_params
     query = _usable_query(visit, "cursor", "limit")
-    limit, cursor = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("cursor") or None
+    limit, cursor = visit.query["limit"], visit.query["cursor"]
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     try:
@@ -57,7 +54,7 @@ async def list_decisions(visit: Visit) -> Response:
             lambda replica: decision_list.load_page(replica, filters, limit=limit, cursor=cursor)
         )
     except CursorRejected as error:
-        raise Refused(400, "The cursor cannot be used", str(error)) from error
+        raise Refused(422, "The cursor cannot be used", str(error)) from error
     async with visit.store.autocommit() as connection:  # what people have just changed
         marks = await load_list_marks(connection, page.rows, visit.person.person_id)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
@@ -74,11 +71,10 @@ async def list_decisions(visit: Visit) -> Response:
 async def list_confidence(visit: Visit) -> Response:
     """Confidence by conversation, latest first, by the filters of the list and ``limit``."""
     query = _usable_query(visit, "limit")
-    limit = parse_limit(visit.request.query_params.get("limit", str(DEFAULT_LIMIT)))
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     rows = await visit.store.read_lists(
-        lambda replica: conversation_confidence(replica, filters, limit=limit)
+        lambda replica: conversation_confidence(replica, filters, limit=visit.query["limit"])
     )
     detail = {"confidence": query.encoded(), "rows": len(rows), "api": True}
     await visit.log(LoggedAction.FIGURES, user_id=query.filters.about(), detail=detail)
@@ -89,14 +85,14 @@ def _usable_query(visit: Visit, *other_parameters: str) -> ListQuery:
     """The filters of the URL.
 
     Raises:
-        Refused: 400, one of them cannot be used.
+        Refused: 422, they do not fit together.
     """
     query = parse_url_query(visit, other_parameters=other_parameters)
     if query.problems:
-        problems = "; ".join(
-            f"{each.field}: expected {each.expected}, got {each.got}" for each in query.problems
-        )
-        raise Refused(400, "A filter cannot be used", problems)
+        problems = [
+            FieldProblem(field=each.field, expected=each.expected, got=each.got) for each in query.problems
+        ]
+        raise Refused(422, "A filter cannot be used", "; ".join(map(str, problems)), problems=problems)
     return query
 
 
@@ -127,34 +123,18 @@ def _row_dict(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in row.items()}  # SQLAlchemy's names are a subclass of str
 
 
-def parse_place(visit: Visit, right: Right) -> ListPlace:
-    """The page of a list that the query asks for.
+def read_place(visit: Visit, right: Right) -> ListPlace:
+    """The page of a list that the parameters account, cursor and limit ask for.
 
     Raises:
-        Refused: 400, limit or cursor cannot be used; 403 or 404, the right is missing on the chosen account.
+        Refused: 403 or 404, the right is missing on the chosen account.
     """
-    parameters = visit.request.query_params
-    limit, account = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("account")
-    after = parse_id_cursor(parameters.get("cursor"))
+    account = visit.query["account"] or None
     if account:
         visit.require(right, account)
     accounts = (account,) if account else visit.accounts(right)
-    return ListPlace(limit=limit, after=after, account=account or None, accounts=accounts)
-
-
-def parse_id_cursor(text: str | None) -> UUID | None:
-    """The id of the last row of the page before; None for the first page."""
-    try:
-        return UUID(text) if text else None
-    except ValueError:
-        raise Refused(400, "The cursor cannot be used", "cursor: expected the value of next") from None
-
-
-def parse_limit(text: str) -> int:
-    """The number of rows that a parameter asks for."""
-    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_LIMIT:
-        return int(text)
-    raise Refused(400, "The limit cannot be used", f"limit: expected 1 to {MAX_LIMIT}, got {text[:20]!r}")
+    after = visit.query.get("cursor")
+    return ListPlace(limit=visit.query["limit"], after=after, account=account, accounts=accounts)
 
 
 def _json(body: Mapping[str, Any]) -> Response:

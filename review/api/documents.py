@@ -10,7 +10,7 @@ from starlette.responses import Response
 from db.documents import storage
 from db.documents.ingest import DocumentOptions
 from review.accounts.document_page import remove_from_path
-from review.accounts.documents_page import PASTED, UploadProblem, store_upload, uploaded_file
+from review.accounts.documents_page import UploadProblem, store_upload, uploaded_file
 from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
 from review.api.body import JSON, answer, read_body, require_media, unusable
 from review.api.change_shapes import NewDocument
@@ -60,8 +60,4 @@ async def remove_document(visit: Visit) -> Response:
 
 
 def _form_of(body: NewDocument) -> FormData:
-    if body.format not in PASTED:
-        raise unusable(
-            [FieldProblem(field="format", expected=f"one of {', '.join(PASTED)}", got=repr(body.format[:40]))]
-        )
     return FormData({"title": body.title, "pasted": body.text, "kind": body.format})

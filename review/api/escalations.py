@@ -12,32 +12,36 @@ from db.access_log import LoggedAction
 from db.escalations.listing import EscalationFilters, EscalationState, list_escalations
 from db.reviews import queue_items
 from review.access import Right
-from review.api.decisions import parse_place
-from review.http.visit import Refused, Visit
+from review.api.decisions import read_place
+from review.http.parameters import ACCOUNT, Parameter
+from review.http.visit import Visit
+from review.typed.kinds import one_of
 
 ALL: Final = "all"
-FIELDS: Final = {
-    "account": "One account",
-    "state": f"{', '.join(EscalationState)} or {ALL}; default {EscalationState.OPEN}",
-    "queue": "One queue; empty for escalations without one",
-    "reason": "One reason code",
-    "conversation": "One conversation",
-}
+FILTERS: Final = (
+    ACCOUNT,
+    Parameter(
+        name="state", text="State", kind=one_of(*EscalationState, ALL), default=EscalationState.OPEN.value
+    ),
+    Parameter(name="queue", text="One queue; empty for escalations without one"),
+    Parameter(name="reason", text="One reason code"),
+    Parameter(name="conversation", text="One conversation"),
+)
 
 
 async def list_open(visit: Visit) -> Response:
-    """``{"escalations": [...], "next": cursor}``, oldest first; parameters are ``FIELDS``, cursor and limit.
+    """``{"escalations": [...], "next": cursor}``, oldest first; parameters are ``FILTERS``, cursor and limit.
 
     A closed escalation of a decision that the person reads blind is left out: its end may be a ruling.
     """
-    parameters = visit.request.query_params
-    place = parse_place(visit, Right.VIEW)
+    query = visit.query
+    place = read_place(visit, Right.VIEW)
     filters = EscalationFilters(
         accounts=place.accounts,
-        state=_state(parameters.get("state", EscalationState.OPEN)),
-        queue=parameters.get("queue"),
-        reason_code=parameters.get("reason"),
-        conversation_id=parameters.get("conversation"),
+        state=None if query["state"] == ALL else EscalationState(query["state"]),
+        queue=query["queue"],
+        reason_code=query["reason"],
+        conversation_id=query["conversation"],
     )
     found = await list_escalations(visit.store.pool, filters, limit=place.limit, after=place.after)
     async with visit.store.reading() as connection:
@@ -50,11 +54,3 @@ async def list_open(visit: Visit) -> Response:
         "next": found[-1].decision_id if len(found) == place.limit else None,
     }
     return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
-
-
-def _state(text: str) -> EscalationState | None:
-    if text == ALL:
-        return None
-    if text not in frozenset(EscalationState):
-        raise Refused(400, "A filter cannot be used", f"state: expected {FIELDS['state']}, got {text[:20]!r}")
-    return EscalationState(text)

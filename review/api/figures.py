@@ -22,12 +22,12 @@ async def show_figures(visit: Visit) -> Response:
     """The figures of the dashboard as numbers: times in ms, shares 0..1.
 
     Raises:
-        Refused: 400, the range or the scope cannot be used.
+        Refused: 422, since and until are no range.
     """
     try:
         chosen, figures = dashboard_page.parse_dashboard_query(visit, visit.request.query_params)
     except BadRange as bad:
-        raise Refused(400, "Not a range", str(bad)) from bad
+        raise Refused(422, "Not a range", str(bad)) from bad
     found = await dashboard_page.load_figures(visit, figures)
     rejections, answers = await dashboard_page.load_outcomes(visit, figures)
     await visit.log(
@@ -87,12 +87,12 @@ async def show_agreement(visit: Visit) -> Response:
     """Agreement as numbers: shares 0..1 with the bounds of their 95 % intervals.
 
     Raises:
-        Refused: 400, a value cannot be used.
+        Refused: 422, since and until are no range.
     """
     try:
         query = agreement_page.parse_agreement_query(visit, visit.request.query_params)
     except BadRange as bad:
-        raise Refused(400, "Cannot be used", str(bad)) from bad
+        raise Refused(422, "Cannot be used", str(bad)) from bad
     counted = await agreement_page.load_agreement(visit, query)
     counts, basis, tables = counted.value
     chosen, account = query.chosen, query.reviews.account

@@ -15,23 +15,31 @@ from review.api.shapes import Problem
 from review.http.page_routes import PageRoute
 from review.http.visit import Visit
 from worker import __version__
+from worker.payload import AccountName, Identifier
 
-PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
+PARAMETER: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 REFERENCES: Final = "#/components/schemas/{model}"
 REFUSALS: Final = {
-    "400": "A parameter cannot be used; the detail names it.",
+    "400": "A parameter has another value than described, or is unknown; `errors` names each.",
     "401": "No API token, or one that is no longer valid.",
     "403": "The token does not have the scope, or its owner does not have the right.",
     "404": "Not found, or on an account that the token's owner may not see.",
-    "503": "The database does not answer.",
+    "422": "Values that fit their descriptions cannot be used; `errors` names each where fields are wrong.",
+    "429": "Too many requests; wait for the seconds of Retry-After.",
+    "500": "An internal error, which is in the log.",
+    "503": "A service that the request needs does not answer, such as the database.",
 }
 CHANGE_REFUSALS: Final = REFUSALS | {
     "409": "Something changed meanwhile; nothing was stored.",
     "410": "The decision was erased, or never existed.",
     "413": "The body is too large, or has too many parts.",
     "415": "The body has another media type than described.",
-    "422": "A field cannot be used; `errors` names each with the expectation and what came.",
-    "429": "Too many requests; wait for the seconds of Retry-After.",
+}
+WAITING: Final = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+CONVERTERS: Final = {"int": {"type": "integer", "minimum": 0}}
+PATHS: Final = {
+    "account": TypeAdapter(AccountName).json_schema(),
+    "conversation": TypeAdapter(Identifier).json_schema(),
 }
 ABOUT: Final = (
     "Reads the data of the review pages, changes what they change, and takes events. Create an API token at"
@@ -88,11 +96,11 @@ def described_path(page: PageRoute) -> str:
 
 def _operation(page: PageRoute) -> dict[str, Any]:
     in_path = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in PARAMETER.findall(page.path)
+        {"name": name, "in": "path", "required": True, "schema": _path_schema(name, converter)}
+        for name, converter in PARAMETER.findall(page.path)
     ]
     in_query = [
-        {"name": each.name, "in": "query", "description": each.text, "schema": {"type": "string"}}
+        {"name": each.name, "in": "query", "description": each.text, "schema": each.schema}
         for each in page.query
     ]
     content = {"application/json": {"schema": _reference(page.response)}} if page.response else {}
@@ -105,16 +113,27 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         "parameters": in_path + in_query,
         **_request_body(page),
         "responses": {
-            str(page.status): {"description": page.summary} | ({"content": content} if content else {}),
-            **{status: {"description": text, "content": problem} for status, text in refusals.items()},
+            **{
+                str(status): {"description": text} | ({"content": content} if content else {})
+                for status, text in {page.status: page.summary, **page.also}.items()
+            },
+            **{
+                status: {"description": text, "content": problem}
+                | ({"headers": WAITING} if status in {"429", "503"} else {})
+                for status, text in refusals.items()
+            },
         },
     }
 
 
+def _path_schema(name: str, converter: str) -> dict[str, Any]:
+    if name.endswith("_id"):
+        return {"type": "string", "format": "uuid"}
+    return CONVERTERS.get(converter) or PATHS[name]
+
+
 def _request_body(page: PageRoute) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        kind: {"schema": {"type": "string", "description": text}} for kind, text in page.accepts.items()
-    }
+    content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in page.accepts.items()}
     if page.body is not None:
         one: dict[str, Any] = _reference(page.body)
         many = {"oneOf": [one, {"type": "array", "items": one}]}

@@ -42,7 +42,7 @@ async def submit_review(visit: Visit) -> Response:
     except RemedyImpossible as impossible:
         raise Refused(409, "Impossible", str(impossible)) from impossible
     except ReviewRejected as error:
-        raise rejected(str(error)) from error
+        raise rejected(str(error).replace("corrected decision:", "corrected:")) from error
     review = stored.review
     body_of_answer = {
         "review_id": review.id,

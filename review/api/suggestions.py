@@ -14,14 +14,14 @@ async def list_suggestions(visit: Visit) -> Response:
     """The topics of a range, of one account or of all that the person may see.
 
     Raises:
-        Refused: 400, an unusable range; 404, an account that the person may not see.
+        Refused: 422, an unusable range; 404, an account that the person may not see.
     """
     parameters = visit.request.query_params
     user_id = parameters.get("account") or None
     try:
         chosen = parse_suggestion_range(visit, parameters)
     except BadRange as bad:
-        raise Refused(400, "Not a range", str(bad)) from bad
+        raise Refused(422, "Not a range", str(bad)) from bad
     found = await load_visible_suggestions(visit, user_id, chosen)
     body = {
         "account": user_id,

@@ -10,9 +10,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.webhooks import deliveries, endpoints
 from review.accounts.stored_versions import account_of_path
-from review.api.decisions import DEFAULT_LIMIT, parse_limit
 from review.api.shapes import ShownDelivery, WebhookDeliveries, WebhookEndpoints
-from review.http.numbers import whole_number
 from review.http.visit import Visit
 from review.webhooks.delivery_page import delivery_of_path
 from review.webhooks.endpoints_page import endpoint_of_path
@@ -28,10 +26,8 @@ async def list_endpoints(visit: Visit) -> Response:
 
 
 async def list_deliveries(visit: Visit) -> Response:
-    """The deliveries of an endpoint; parameters are ``limit`` (1 to 500, default 50) and ``before``."""
-    endpoint, parameters = await endpoint_of_path(visit), visit.request.query_params
-    limit = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT)))
-    before = whole_number(parameters.get("before", "")) or None
+    """The deliveries of an endpoint; parameters are ``limit`` and ``before``."""
+    endpoint, limit, before = await endpoint_of_path(visit), visit.query["limit"], visit.query["before"]
     pool = visit.store.pool
     found = await deliveries.list_deliveries(pool, endpoint.id, limit=limit + 1, before=before)
     detail = {"webhook_deliveries": min(len(found), limit), "api": True}

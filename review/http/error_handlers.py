@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
 
 from review.http.answer_language import answer_in_language
 from review.http.visit import Refused, Site, Visit
@@ -37,12 +38,23 @@ def error_page(site: Site) -> Callable[[Request, Exception], Any]:
         status = error.status_code if isinstance(error, HTTPException) else 500
         refused = Refused(status, *ANSWERS.get(status, OTHER))
         if request.url.path.startswith("/api/"):
-            return refusal_json(refused)
+            return with_allowed(request, refusal_json(refused))
         visit = Visit(site=site, request=request, signed_in=None, token="", now=site.now())
         answer_in_language(visit)
-        return visit.render("refused.html", status=status, refused=refused)
+        return with_allowed(request, visit.render("refused.html", status=status, refused=refused))
 
     return handle
+
+
+def with_allowed(request: Request, response: Response) -> Response:
+    """The response with the methods of the address, where it refuses another method (405)."""
+    if response.status_code == 405:
+        routes = [each for each in request.app.routes if isinstance(each, Route)]
+        matching = [each for each in routes if each.matches(request.scope)[0] is not Match.NONE]
+        closest = max(matching, key=lambda each: len(each.path)).path
+        found = {method for each in matching if each.path == closest for method in each.methods or ()}
+        response.headers["Allow"] = ", ".join(sorted(found))
+    return response
 
 
 def refusal_json(refused: Refused) -> Response:

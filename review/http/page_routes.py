@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from starlette.responses import Response
 
 from db.people.api_tokens import TokenScope
 from review.access import WRITE_SCOPES, Right
+from review.http.parameters import Parameter
 from review.http.visit import BODY_BYTES, Visit
 
 ACCOUNT: Final = "/accounts/{account:path}"
 """The address of the pages of one account."""
 PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One parameter of a query, as described in the OpenAPI document."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +31,9 @@ class PageRoute:
         response: the dataclass of the body.
         body: the model of a JSON body, for the OpenAPI document.
         batch: True when the body may be an array of such models too.
-        accepts: other media types of the body, with their descriptions.
+        accepts: other media types of the body, with their JSON Schemas.
         status: of the answer to a request that worked.
+        also: further statuses of such answers, with their descriptions.
         token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
     """
@@ -56,8 +50,9 @@ class PageRoute:
     response: type | None = None
     body: type | None = None
     batch: bool = False
-    accepts: Mapping[str, str] = field(default_factory=dict)
+    accepts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     status: int = 200
+    also: Mapping[int, str] = field(default_factory=dict)
     token_scope: TokenScope | None = None
     body_bytes: int = BODY_BYTES
 

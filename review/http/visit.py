@@ -125,6 +125,7 @@ class Visit:
         form: the form's fields, CSRF already checked; empty on GET.
         token: what the CSRF token is made from: the session's or the form cookie's value.
         api_token: the API token of the request, if any.
+        query: of the JSON API: the value of each parameter of the route, None for a missing one.
     """
 
     site: Site
@@ -134,6 +135,7 @@ class Visit:
     now: datetime
     form: FormData = field(default_factory=FormData)
     api_token: UsedToken | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def person(self) -> Person:

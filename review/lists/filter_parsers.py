@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -11,6 +11,8 @@ from uuid import UUID
 
 from db.audit.snapshot_filters import ANY_STAGE
 from review.languages import gettext
+from review.typed.kinds import MOMENT, SINCE, Number, QueryText, ShareValue, text_like
+from review.typed.kinds import one_of as one_of_kind
 from review.typed.moments import moment
 from review.typed.numbers import typed_number
 from review.words import reasons as reason_labels
@@ -54,6 +56,7 @@ class FilterField:
         suggestions: some values, which page and shell completion offer.
         example: placeholder on the page.
         opposite: of a filter with yes and no, the option that means no.
+        written: the type of the value in a query of the JSON API, where parser and choices do not give it.
     """
 
     name: str
@@ -66,11 +69,14 @@ class FilterField:
     suggestions: tuple[str, ...] = ()
     example: str = ""
     opposite: str = ""
+    written: Any = None
 
     @property
-    def description(self) -> str:
-        """``about`` with the choices."""
-        return f"{self.about} One of {', '.join(self.choices)}." if self.choices else self.about
+    def kind(self) -> Any:
+        """The type of the value in a query of the JSON API."""
+        if self.written is not None:
+            return self.written
+        return one_of_kind(*self.choices) if self.choices else KINDS.get(self.parse, QueryText)
 
 
 def text_of(text: str, _: ParseContext) -> str:
@@ -159,3 +165,18 @@ def stage_outcome(text: str, _: ParseContext) -> str:
 def assignee(text: str, context: ParseContext) -> str:
     """A login; ``me`` is the login of the person."""
     return context.login if text == "me" and context.login else text
+
+
+KINDS: Final[Mapping[Parser, Any]] = {
+    since: SINCE,
+    time_of: MOMENT,
+    identifier: UUID,
+    reason_codes: one_of_kind(*reason_labels.NAMES),
+    share: ShareValue,
+    whole_number: Number,
+    stage_outcome: text_like(
+        rf"(?:\*|{'|'.join(STAGES)}):(?:{'|'.join(StageOutcome)})",
+        "a stage or *, a colon and an outcome, such as moderation:failed",
+    ),
+}
+"""What programs write of what a parser takes; the others take any text."""

@@ -7,7 +7,9 @@ from typing import Final
 from db.people.api_tokens import TokenScope
 from review.access import Right
 from review.api import answer_shapes, answers
-from review.http.page_routes import PageRoute, Parameter
+from review.http.page_routes import PageRoute
+from review.http.parameters import ACCOUNT, LIMIT, cursor
+from review.typed.kinds import WAITING_CURSOR
 
 ANSWERS_API: Final = (
     PageRoute(
@@ -18,9 +20,9 @@ ANSWERS_API: Final = (
         api=True,
         summary="Decisions that wait for a person's answer, the oldest first",
         query=(
-            Parameter(name="account", text="One account"),
-            Parameter(name="cursor", text="From an earlier page: where this page starts"),
-            Parameter(name="limit", text="1 to 500, default 50"),
+            ACCOUNT,
+            cursor(WAITING_CURSOR),
+            LIMIT,
         ),
         response=answer_shapes.WaitingBody,
     ),
@@ -43,8 +45,9 @@ ANSWERS_API: Final = (
         api=True,
         token_scope=TokenScope.ANSWER,
         summary="Approve or edit a draft, write an answer, or close without one",
-        body=answers.AnswerBody,
+        body=answer_shapes.AnswerBody,
         response=answer_shapes.AnswerStored,
         status=201,
+        also={200: "The same request was stored before"},
     ),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
+from db.access_log import LoggedAction
 from db.figures.agreement import Basis
 from review.access import Right
-from review.access_log import filters as log_filters
 from review.accounts import limits_page, suggestions_page
 from review.agreement import page as agreement_page
 from review.agreement.tables import SORTS
@@ -22,46 +23,45 @@ from review.api import (
     suggestions,
 )
 from review.figures import ranges
-from review.http.page_routes import PageRoute, Parameter
+from review.http.page_routes import PageRoute
+from review.http.parameters import ACCOUNT, LIMIT, Parameter, cursor
 from review.lists.filter_fields import FIELDS
+from review.typed.kinds import DECISIONS_CURSOR, LOG_CURSOR, MOMENT, TIME_OR_DAY, LoginText, one_of
 from worker.model import Scope
 
-CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this page starts")
 DECISION_FILTERS: Final = (
-    *(Parameter(name=each.name, text=each.description) for each in FIELDS),
-    CURSOR,
-    Parameter(name="limit", text="1 to 500, default 50"),
+    *(Parameter(name=each.name, text=each.about, kind=each.kind, several=each.several) for each in FIELDS),
+    LIMIT,
 )
-CONVERSATION_FILTERS: Final = (
-    Parameter(name="account", text="One account"),
-    Parameter(name="limit", text="1 to 500, default 50"),
+LOG_FILTERS: Final = (
+    Parameter(name="person", text="Login of a person", kind=LoginText),
+    Parameter(name="action", text="One action", kind=one_of(*LoggedAction)),
+    Parameter(name="account", text="One account", kind=LoginText),
+    Parameter(name="decision", text="One decision", kind=UUID),
+    Parameter(name="since", text="From this time on; a week before the end unless given", kind=TIME_OR_DAY),
+    Parameter(name="until", text="Before this time", kind=TIME_OR_DAY),
+    cursor(LOG_CURSOR),
 )
-ESCALATION_FILTERS: Final = (
-    *(Parameter(name=name, text=text) for name, text in escalations.FIELDS.items()),
-    CURSOR,
-    Parameter(name="limit", text="1 to 500, default 50"),
-)
-LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
 
 
 def _figure_filters(default_range: str) -> tuple[Parameter, ...]:
-    names = ", ".join(ranges.TITLES)
     return (
-        Parameter(name="range", text=f"One of {names}, as on the page; default {default_range}"),
-        Parameter(name="since", text="Instead of a range: from this time"),
-        Parameter(name="until", text="With since: until this time"),
-        Parameter(name="account", text="One account"),
+        Parameter(name="range", text=f"As on the page; default {default_range}", kind=one_of(*ranges.TITLES)),
+        Parameter(name="since", text="Instead of a range: from this time", kind=MOMENT),
+        Parameter(name="until", text="With since: until this time", kind=MOMENT),
+        ACCOUNT,
     )
 
 
 FIGURE_FILTERS: Final = (
     *_figure_filters(ranges.DEFAULT),
-    Parameter(name="scope", text=f"One of {', '.join(Scope)}"),
+    Parameter(name="scope", text="Chats or comments", kind=one_of(*Scope)),
+    Parameter(name="against", text="What `before` is", kind=one_of(*ranges.AGAINST)),
 )
 AGREEMENT_FILTERS: Final = (
     *_figure_filters(agreement_page.DEFAULT_RANGE),
-    Parameter(name="basis", text=f"Which reviews count: one of {', '.join(Basis)}"),
-    Parameter(name="sort", text=f"Order of the tables: one of {', '.join(SORTS)}"),
+    Parameter(name="basis", text="Which reviews count", kind=one_of(*Basis)),
+    Parameter(name="sort", text="Order of the tables", kind=one_of(*SORTS)),
 )
 SUGGESTION_FILTERS: Final = _figure_filters(suggestions_page.DEFAULT_RANGE)
 
@@ -83,7 +83,7 @@ API: Final = (
         right=Right.VIEW,
         api=True,
         summary="Decisions, newest first",
-        query=DECISION_FILTERS,
+        query=(*DECISION_FILTERS, cursor(DECISIONS_CURSOR)),
         response=shapes.Decisions,
     ),
     PageRoute(
@@ -102,7 +102,7 @@ API: Final = (
         right=Right.VIEW,
         api=True,
         summary="Messages that people must answer, oldest first",
-        query=ESCALATION_FILTERS,
+        query=(*escalations.FILTERS, cursor(UUID), LIMIT),
         response=shapes.Escalations,
     ),
     PageRoute(
@@ -112,7 +112,7 @@ API: Final = (
         right=Right.VIEW,
         api=True,
         summary="Conversations that people own, latest takeover first",
-        query=CONVERSATION_FILTERS,
+        query=(ACCOUNT, LIMIT),
         response=shapes.OwnedConversations,
     ),
     PageRoute(
@@ -140,7 +140,7 @@ API: Final = (
         right=Right.VIEW,
         api=True,
         summary="Confidence of replies by conversation",
-        query=tuple(each for each in DECISION_FILTERS if each is not CURSOR),
+        query=DECISION_FILTERS,
         response=shapes.ConversationConfidences,
     ),
     PageRoute(

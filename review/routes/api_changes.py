@@ -11,7 +11,16 @@ from review.http.page_routes import PageRoute
 
 ACCOUNT: Final = "/api/v1/accounts/{account:path}"
 CONVERSATION: Final = ACCOUNT + "/conversations/{conversation:path}"
-FILE: Final = {"multipart/form-data": "A file in the field `file`, and `title`."}
+FILE: Final = {
+    "multipart/form-data": {
+        "type": "object",
+        "properties": {
+            "file": {"type": "string", "minLength": 1, "contentMediaType": "application/octet-stream"},
+            "title": {"type": "string"},
+        },
+        "required": ["file"],
+    }
+}
 
 API_CHANGES: Final = (
     PageRoute(

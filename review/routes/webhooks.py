@@ -6,7 +6,9 @@ from typing import Final
 
 from review.access import Right
 from review.api import shapes, webhooks
-from review.http.page_routes import PageRoute, Parameter, get, post
+from review.http.page_routes import PageRoute, get, post
+from review.http.parameters import LIMIT, Parameter
+from review.typed.kinds import Number
 from review.webhooks import delivery_page, endpoints_page
 
 ACCOUNT: Final = "/accounts/{account:path}/webhooks"
@@ -43,8 +45,8 @@ WEBHOOKS_API: Final = (
         api=True,
         summary="Deliveries to a webhook endpoint, newest first",
         query=(
-            Parameter(name="before", text="Only deliveries with a smaller number"),
-            Parameter(name="limit", text="1 to 500, default 50"),
+            Parameter(name="before", text="Only deliveries with a smaller number", kind=Number),
+            LIMIT,
         ),
         response=shapes.WebhookDeliveries,
     ),

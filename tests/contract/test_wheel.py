@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from features.feature import FEATURES
-from tests.support import wheel as wheels
+from tools.dist import ROOT, build_packages
 from worker import extras
 from worker.adapters import document_process
 from worker.errors import ConfigurationError
@@ -39,8 +39,8 @@ Hushgate = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built as in deploy/Dockerfile."""
-    return wheels.built(tmp_path_factory.mktemp("wheel"))
+    """The wheel, built out of the sdist."""
+    return build_packages(sys.executable, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +68,16 @@ def test_the_wheel_has_the_product_and_no_tool(wheel: Path) -> None:
     """Chaos, soak, fuzzer, benchmarks and tests stay in the clone; every data file is there."""
     names = zipfile.ZipFile(wheel).namelist()
     tracked = subprocess.run(
-        ["git", "ls-files", *sorted(PRODUCT)], cwd=wheels.ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files", *sorted(PRODUCT)], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
 
     assert {name for name in names if ".dist-info/" not in name} >= set(tracked)
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == PRODUCT
 
 
-@pytest.mark.parametrize("without", ["review", "local"])
-@pytest.mark.parametrize("words", ["demo", "up", "assess conversations x"])
+@pytest.mark.parametrize(
+    ("words", "without"), [("demo", "local"), ("up", "review"), ("assess conversations x", "local")]
+)
 def test_a_command_that_starts_servers_names_the_extra_local(
     hushgate: Hushgate, words: str, without: str
 ) -> None:
@@ -96,7 +97,7 @@ def test_without_extras_the_list_of_commands_is_printed(hushgate: Hushgate) -> N
     assert "Not installed." in ended.stdout
 
 
-@pytest.mark.parametrize("command", ["review", "gateway"])
+@pytest.mark.parametrize("command", ["review", "gateway", "sandbox"])
 def test_a_command_without_its_extra_names_it(hushgate: Hushgate, command: str) -> None:
     """The message can be pasted into a shell."""
     ended = hushgate(command, without="review")

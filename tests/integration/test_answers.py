@@ -556,12 +556,11 @@ def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None
     """The oldest first, each once."""
     rows = [desk.escalated() for _ in range(3)]
     headers, found = {"Authorization": f"Bearer {api_token(reviewer, 'read', 'answer')}"}, []
-    cursor: str | None = ""
-    while cursor is not None:
-        params = {"limit": "2", "cursor": cursor}
+    params: dict[str, str] | None = {"limit": "2"}
+    while params is not None:
         page = desk.visitor().client.get("/api/v1/waiting", params=params, headers=headers).json()
         found += [each["decision_id"] for each in page["waiting"]]
-        cursor = page["next"]
+        params = {"limit": "2", "cursor": page["next"]} if page["next"] else None
 
     wanted = [str(row["id"]) for row in rows]
     assert [each for each in found if each in wanted] == wanted

@@ -119,7 +119,7 @@ def test_of_two_reviews_the_second_is_told_of_the_first(
         ({"ruling": "overturn"}, "reason"),
         ({"ruling": "agree", "seen": "x"}, "seen"),
         ({"ruling": "agree", "color": "red"}, "color"),
-        ({"ruling": "agree", "note": "a\0b"}, "data"),
+        ({"ruling": "agree", "note": "a\0b"}, "note"),
         ({"ruling": "agree", "note": "x" * 4001}, "note"),
         ([], "data"),
     ],

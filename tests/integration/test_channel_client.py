@@ -143,10 +143,21 @@ ERRORS: Final[dict[str, tuple[dict[str, object], ...]]] = {
         {"status": 403, "message": "Missing Permissions", "code": 50013},
         {"status": 422, "error": "RecordInvalid"},
         {"status": 413},
+        {
+            "status": 403,
+            "ok": False,
+            "error_code": 403,
+            "description": "Forbidden: bot was blocked by the user",
+        },
+        {"status": 400, "ok": False, "error_code": 400, "description": "Bad Request: chat not found"},
     ),
-    "gone": ({"status": 404, "error": {"errors": [{"reason": "commentNotFound"}]}}, {"status": 410}),
+    "gone": (
+        {"status": 400, "error_code": 400, "description": "Bad Request: message to delete not found"},
+        {"status": 404, "error": {"errors": [{"reason": "commentNotFound"}]}},
+        {"status": 410},
+    ),
 }
-"""Bodies of errors as YouTube, Intercom, Zendesk and Discord write them."""
+"""Bodies of errors as YouTube, Intercom, Zendesk, Discord and Telegram write them."""
 
 
 @pytest.mark.parametrize(
@@ -163,3 +174,36 @@ def test_an_error_means_what_its_status_and_its_reason_say(meaning: str, body: d
     assert isinstance(error, TryLater) is (meaning in {"limits", "passing"})
     assert isinstance(error, Gone) is (meaning == "gone")
     assert getattr(error, "is_limit", False) is (meaning == "limits")
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "expected"),
+    [
+        ("", {"parameters": {"retry_after": 31}}, 31),
+        ("", {"message": "You are being rate limited.", "retry_after": 1.5}, 1.5),
+        ("Retry-After: 7\r\n", {"parameters": {"retry_after": 31}}, 7),
+        ("", {"parameters": {"retry_after": 4000}}, client.LONGEST_WAIT_S),
+        ("", {"parameters": {"retry_after": [1]}}, client.WAIT_S),
+    ],
+    ids=["telegram", "discord", "header", "long", "nonsense"],
+)
+def test_the_next_try_waits_as_long_as_the_channel_says(
+    header: str, body: dict[str, object], expected: float
+) -> None:
+    """By the header, or where the body says so."""
+    head = f"HTTP/1.1 429 X\r\nConnection: close\r\n{header}\r\n".encode()
+    with answering(head + json.dumps(body).encode()) as (url, _), pytest.raises(TryLater) as caught:
+        asked(url)
+
+    assert caught.value.after_s == expected
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_refused(status: int) -> None:
+    """Another address would get the token, and a POST would become a GET without its text."""
+    with answering(OK + b"\r\n{}") as (elsewhere, received):
+        head = f"HTTP/1.1 {status} X\r\nConnection: close\r\nLocation: {elsewhere}/messages\r\n\r\n"
+        with answering(head.encode()) as (url, _), pytest.raises(SendRefused, match=f"^status {status}$"):
+            asked(url)
+        assert received == []
+        assert asked(elsewhere) == {}

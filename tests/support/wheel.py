@@ -7,17 +7,8 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-
-
-def built(place: Path) -> Path:
-    """The wheel in this folder, built as in deploy/Dockerfile."""
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (found,) = place.glob("*.whl")
-    return found
+from tools.dist import build_packages
 
 
 def installed(place: Path) -> Path:
@@ -30,7 +21,10 @@ def installed(place: Path) -> Path:
     programs = environment / "bin"
     (packages,) = (environment / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    install = [*("install", "--quiet", "--no-deps", "--no-index", "--no-compile"), str(built(place))]
+    install = [
+        *("install", "--quiet", "--no-deps", "--no-index", "--no-compile"),
+        str(build_packages(sys.executable, place)),
+    ]
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), *install]
     subprocess.run(pip, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}, check=True)
     return programs

@@ -12,9 +12,9 @@ import re
 import secrets
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -215,17 +215,14 @@ class Deployment:
     def broken(self) -> dict[str, Any]:
         """Publish beside a killed worker, a restarted Postgres and a killed Redis."""
         started = time.monotonic()
-        publishing = threading.Thread(target=self.publish, args=(EVENTS,))
-        publishing.start()
-        faults = (
-            lambda: self.kill(self.workers()[0], "worker"),
-            lambda: self.compose("restart", "--timeout", "20", "postgres"),
-            lambda: self.kill(self.compose("ps", "-q", "redis"), "redis"),
-        )
-        for fault in faults:
+        with ThreadPoolExecutor(1) as threads:
+            publishing = threads.submit(self.publish, EVENTS)
             time.sleep(5)
-            fault()
-        publishing.join()
+            self.kill(self.workers()[0], rest_s=15)  # longer than its heartbeat: the other worker takes over
+            self.compose("restart", "--timeout", "20", "postgres")
+            time.sleep(5)
+            self.kill(self.compose("ps", "-q", "redis"), rest_s=3)
+            publishing.result()
         self.await_decisions()
         seconds = round(time.monotonic() - started)
         return {
@@ -235,24 +232,25 @@ class Deployment:
             "doctor": self.doctor(),
         }
 
-    def kill(self, container: str, service: str) -> None:
-        """SIGKILL a container and start its service again."""
+    def kill(self, container: str, *, rest_s: float) -> None:
+        """SIGKILL a container; start it again after a rest."""
         self.running.run("docker", "kill", container)
-        self.compose("up", "-d", "--no-recreate", "--scale", "worker=2", service)
+        time.sleep(rest_s)
+        self.running.run("docker", "start", container)
 
     def rolled(self) -> dict[str, Any]:
         """Publish beside a rolling restart: two new workers, then the old ones drain and go."""
         old = self.workers()
         started = time.monotonic()
-        publishing = threading.Thread(target=self.publish, args=(ROLLING,))
-        publishing.start()
-        self.compose("up", "-d", "--no-recreate", "--no-deps", "--scale", "worker=4", "worker")
-        self.await_health()
-        for container in old:
-            self.running.run("docker", "stop", "--time", "45", container)
-            self.running.run("docker", "rm", container)
-        seconds = round(time.monotonic() - started)
-        publishing.join()
+        with ThreadPoolExecutor(1) as threads:
+            publishing = threads.submit(self.publish, ROLLING)
+            self.compose("up", "-d", "--no-recreate", "--no-deps", "--scale", "worker=4", "worker")
+            self.await_health()
+            for container in old:
+                self.running.run("docker", "stop", "--time", "45", container)
+                self.running.run("docker", "rm", container)
+            seconds = round(time.monotonic() - started)
+            publishing.result()
         self.await_decisions()
         return {"rolling_events": ROLLING, "rolling_s": seconds, "rolling_doctor": self.doctor()}
 

@@ -13,7 +13,7 @@ mirror=$(grep -rhoE --include='*.list' --include='*.sources' '^(URIs:|deb( \[[^]
 make_root() { # FOLDER PACKAGES
   [ -e "$1/.ready" ] && return
   rm -rf "$1"
-  debootstrap --no-check-gpg --variant=minbase --include="$2" trixie "$1" "$mirror"
+  debootstrap --variant=minbase --include="$2" trixie "$1" "$mirror"
   rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/usr/share/doc "$1"/usr/share/man
   touch "$1/.ready"
 }

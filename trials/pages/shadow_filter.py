@@ -7,6 +7,7 @@ from uuid import UUID
 
 from review.languages import gettext
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
+from review.typed.kinds import UUID_TEXT, text_like
 from trials.pure.replay.groups import DIFFERENCES
 from trials.store.differences import ShadowFilter
 
@@ -36,6 +37,9 @@ FILTERS: Final = (
         " other_reply or other_ending, a colon and the id of the candidate.",
         parse=parse_shadow,
         target="further",
+        written=text_like(
+            f"(?:{'|'.join(KINDS)}):{UUID_TEXT}", "a difference, a colon and the id of a candidate"
+        ),
         example="newly_stopped:ID",
     ),
 )

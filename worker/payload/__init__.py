@@ -12,14 +12,16 @@ from worker.payload.parse import (
     parse,
     received_at,
 )
-from worker.payload.schema import ID_CHARS, EventPayload, is_account_name
+from worker.payload.schema import ID_CHARS, AccountName, EventPayload, Identifier, is_account_name
 
 __all__ = [
     "EARLIEST",
     "ID_CHARS",
     "PAYLOAD_BYTES",
+    "AccountName",
     "Arrival",
     "EventPayload",
+    "Identifier",
     "arrival_of",
     "expectation",
     "got_value",

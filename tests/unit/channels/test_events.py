@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from examples.channels import CHANNELS
-from examples.channels.recipe import Json, PayloadError
+from examples.channels.recipe import Change, Json, PayloadError
 from tasks.publishing.publish import checked
 from tests.unit.channels.recorded import SETUPS, events, payload, payloads
 
@@ -61,12 +61,16 @@ EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
         "edit": [("message_edited", DIALOGUE, "21", "4001", "When are you open on Sunday?")],
         "photo_without_text": [("message", DIALOGUE, "21", "4001", "")],
         "voice_with_caption": [("message", DIALOGUE, "21", "4001", "My question")],
+        "sticker": [("message", DIALOGUE, "21", "4001", "👍")],
+        "poll": [("message", DIALOGUE, "21", "4001", "Which lamp is warmer?")],
+        "mention_within": [("message", CROWD, "38", "4001", "Hey @corner_shop_bot, open today?")],
         "location": [("message", DIALOGUE, "21", "4001", "")],
         "message_of_the_team": [("agent_message", CROWD, "24", "4002", "I will look into it.")],
         "mention_in_group": [("message", CROWD, "22", "4001", "when are you open?")],
         "reply_in_topic": [("message", "telegram:-1001500:9", "31", "4001", "And on Sunday?")],
         "command_in_group": [("message", CROWD, "23", "4001", "When are you open?")],
         "edit_in_group": [("message_edited", CROWD, "22", "4001", "and on Sunday?")],
+        "start_in_sentence": [("message", DIALOGUE, "21", "4001", "/started it, now what?")],
         "anonymous_admin": [
             ("agent_message", "telegram:-1001500:main", "33", "-1001500", "We are closed today.")
         ],
@@ -264,6 +268,29 @@ def test_a_comment_of_our_channel_is_of_a_person_only_while_the_consumer_would_k
     body["items"][0]["snippet"] |= {"publishedAt": published, "updatedAt": published, "parentId": thread}
 
     assert [each["type"] for each in events("youtube", body)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("conversation_opened", Change.TAKE),
+        ("conversation_snoozed", Change.TAKE),
+        ("conversation_resolved", Change.RELEASE),
+        ("message_in_open_conversation", Change.TAKE),
+        ("message", None),
+        ("message_of_the_team", None),
+        ("widget", None),
+    ],
+)
+def test_chatwoot_says_who_answers(name: str, change: Change | None) -> None:
+    """By the status of the conversation; a message in a pending one changes nothing."""
+    inbound = CHANNELS["chatwoot"].inbound
+    assert inbound is not None
+    assert inbound.owner is not None
+    found = inbound.owner(payload("chatwoot", name))
+
+    assert (found and found.change) == change
+    assert found is None or (found.conversation, found.at) == ("chatwoot:42", 1795262400.25)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -66,6 +66,15 @@ def test_a_documented_command_has_all_settings(
     assert {channel for _, channel in BLOCKS} == {"telegram", "slack", "chatwoot"}
 
 
+def test_a_token_of_another_form_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telegram would answer 404 to each reply, as if its message were gone."""
+    settings = {"OWN_ID": "shop_bot", "TOKEN": "bot7001:secret", "SIGNING_SECRET": "s"}
+    with pytest.raises(SystemExit, match=r"^TOKEN: expected .*, got 14 other characters$"):
+        start("telegram", settings, monkeypatch)
+    with pytest.raises(SystemExit, match=r"^TOKEN: expected"):
+        start("slack", settings | {"TOKEN": "xoxb-1\n"}, monkeypatch)
+
+
 def test_an_unknown_channel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With those that exist."""
     monkeypatch.setenv("CHANNEL", "fax")

@@ -1,0 +1,71 @@
+"""Schemathesis over the whole HTTP API, with every check, and a token of each scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from db.people.api_tokens import TokenScope
+from db.people.records import EVERY_ACCOUNT, Role
+from gateway.app import build_gateway
+from review.app import build_app
+from tests.support.api_walk import ServedApi, Walked, served, walk
+from tests.support.review_world import World
+from tests.support.reviewing import settings_at
+from worker.settings import GatewaySettings
+
+RELATED_FIELDS: Final = {
+    "api_decisions": "since and until, the confidences, version and account; a cursor has a checksum",
+    "api_confidence": "since and until, the confidences, version and account",
+    "api_figures": "since and until",
+    "api_agreement": "since and until",
+    "api_suggestions": "since and until",
+    "api_review": "corrected and remedy fit the ruling and the stored decision",
+    "api_answer": "the action fits the decision, its held drafts and the text",
+    "api_appeal_outcome": "a reason with the outcome restored",
+    "api_hold_place": "the subject fits the kind, until is not over",
+    "api_erasure_request": "the subject of the kind account is the account's name",
+    "api_rules_store": "rules are read as keywords or expressions",
+    "api_document_add": "a file has to be readable",
+    "api_events": "created_at is near the present time",
+}
+"""Operations that refuse (422) what fits its schema, with the values that have to fit together."""
+ACCEPTING: Final = ["2xx", 401, 403, 404, 409, 429]
+"""Answers to a request that fits the schema; without 5xx, which the library takes for an answer."""
+
+
+@pytest.fixture(scope="module")
+def apis(database_url: str, stack: Any) -> Iterator[tuple[World, tuple[ServedApi, ...]]]:
+    """Review pages and gateway over a database with something of everything."""
+    known = {"DATABASE_URL": database_url, "REDIS_URL": stack.redis_url}
+    review = build_app(settings_at(database_url, REDIS_URL=stack.redis_url))
+    gateway = build_gateway(GatewaySettings.model_validate(known))
+    with World(database_url, "acme") as world, served(review) as pages, served(gateway) as publishing:
+        world.add("ai_rules", user_id="acme", version=1)
+        world.answered()
+        yield world, (pages, publishing)
+
+
+def checked(api: ServedApi, token: str, names: list[str], *phases: str, cases: int) -> Walked:
+    """A run over these operations."""
+    accepting = {"": ACCEPTING, **{name: [*ACCEPTING, 422] for name in RELATED_FIELDS}}
+    return walk(api, token, names, phases=phases, cases=cases, accepting=accepting)
+
+
+@pytest.mark.parametrize("scope", TokenScope)
+def test_the_api_is_as_described_for_a_token_of_each_scope(apis: Any, scope: TokenScope) -> None:
+    """Every generated request, valid or not, is answered as described; without the scope with 403 alone."""
+    world, served_apis = apis
+    token = world.token(world.person(*((EVERY_ACCOUNT, role.value) for role in Role)), scope.value)
+    failures: list[str] = []
+    for api in served_apis:
+        if opened := [each.name for each in api.pages if each.scope is scope]:
+            failures += checked(api, token, opened, "coverage", "fuzzing", cases=3).failures
+        if closed := [each.name for each in api.pages if each.scope is not scope]:
+            refused = checked(api, token, closed, "fuzzing", cases=1)
+            failures += refused.failures
+            assert {status for _, status in refused.statuses} <= {401, 403, 404}
+
+    assert failures == []

@@ -1,0 +1,117 @@
+"""Runs Schemathesis against a served application: every check, on the operations of its OpenAPI document."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import schemathesis
+import uvicorn
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events, from_schema
+
+from cli.deployment.loopback import free_address
+from review.api.openapi import openapi_document
+from review.http.page_routes import PageRoute
+from tests.support.running import eventually
+
+SEED: Final = 20_261_127
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedApi:
+    """The routes of the JSON API of an application, and the address where it is served."""
+
+    url: str
+    pages: tuple[PageRoute, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """What a run found.
+
+    Attributes:
+        failures: one text for each kind of failure of an operation.
+        statuses: how often an operation answered a status, by (operation, status).
+    """
+
+    failures: tuple[str, ...]
+    statuses: Mapping[tuple[str, int], int]
+
+
+@contextmanager
+def served(app: Any) -> Iterator[ServedApi]:
+    """Serve an application on loopback."""
+    url = free_address()
+    server = uvicorn.Server(uvicorn.Config(app, port=int(url.rpartition(":")[2]), log_config=None))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        eventually(lambda: server.started or not thread.is_alive(), "the application")
+        yield ServedApi(url=url, pages=tuple(each for each in app.state.pages if each.api))
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def walk(
+    api: ServedApi,
+    token: str,
+    names: Sequence[str],
+    *,
+    phases: Sequence[str],
+    cases: int,
+    accepting: Mapping[str, Sequence[int | str]],
+) -> Walked:
+    """Send generated requests to routes by name; ``cases`` is how many the phase ``fuzzing`` makes of each.
+
+    ``accepting`` has the statuses that a request which fits the description may get, by name; "" for others.
+    """
+    known = SchemathesisConfig.from_dict(
+        {
+            "seed": SEED,
+            "base-url": api.url,
+            "continue-on-failure": True,
+            "headers": {"Authorization": f"Bearer {token}"},
+            "generation": {"max-examples": cases, "database": "none", "no-shrink": True},
+            "phases": {
+                name: {"enabled": name in phases} for name in ("examples", "coverage", "fuzzing", "stateful")
+            },
+            "checks": _accepting(accepting[""]),
+            "operations": [
+                {"include-operation-id": each.name, "enabled": each.name in names}
+                | ({"checks": _accepting(accepting[each.name])} if each.name in accepting else {})
+                for each in api.pages
+            ],
+        }
+    )
+    schema = schemathesis.openapi.from_dict(openapi_document(api.pages, api.url), config=known)
+    failures: dict[str, None] = {}
+    statuses: Counter[tuple[str, int]] = Counter()
+    for event in from_schema(schema).execute():
+        match event:
+            case events.ScenarioFinished(recorder=recorder):
+                for each in recorder.interactions.values():
+                    if each.response is not None:
+                        statuses[recorder.label, each.response.status_code] += 1
+                failures |= dict.fromkeys(_failures(recorder))
+            case events.NonFatalError(value=error) | events.FatalError(exception=error):
+                failures[repr(error)] = None
+    return Walked(failures=tuple(failures), statuses=statuses)
+
+
+def _accepting(statuses: Sequence[int | str]) -> dict[str, Any]:
+    return {"positive_data_acceptance": {"expected-statuses": list(statuses)}}
+
+
+def _failures(recorder: Any) -> Iterator[str]:
+    for case_id, checks in recorder.checks.items():
+        for check in checks:
+            if check.failure_info is not None:
+                sent = recorder.interactions[case_id].request
+                asked = f"{sent.method} {sent.uri[:300]} {(sent.body or b'')[:300]!r}"
+                yield f"{recorder.label}: {check.failure_info.failure} {asked}"
