@@ -208,9 +208,10 @@ class AccountSettings(BaseModel):
     injection_check: Annotated[
         bool,
         Setting(
-            title="Leave out passages with instructions",
+            title="Instructions to the model",
             section=Section.MODERATION,
-            help="Passages that give instructions to the model are not shown to it; see docs/screening.md.",
+            help="Passages that give instructions to the model are not shown to it, and messages that do are"
+            " not answered; see docs/screening.md.",
             warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
         ),
     ]

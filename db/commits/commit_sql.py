@@ -38,13 +38,14 @@ KEY_OF_BURIED: Final = f"""
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
 """Takes over the key of an entry that became a dead letter, for a further entry of its event."""
-KEY_OF_CHECK: Final = """
+KEY_OF_CHECK_FROM: Final = """
     INSERT INTO checks (
         user_id, event_id, decision_id, created_at, conversation_id, author_id, request_hash, verdict)
-    VALUES (%(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
-        %(request_hash)s, %(verdict)s::jsonb)
+    SELECT %(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
+        %(request_hash)s, %(verdict)s::jsonb {source} {order}
     ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
 """
+KEY_OF_CHECK: Final = KEY_OF_CHECK_FROM.format(source="", order="")
 """A check is no event of a stream, so it has a key of its own."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
@@ -103,19 +104,25 @@ WITH key AS ({{key}}), decision AS (
 ){{change}}
 SELECT array_agg(key.id){{made}} FROM key
 """
-_KEYS_OF_ROWS: Final = KEY_FROM.format(
-    source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
-)
+_OF_ROWS: Final = {"source": "FROM rows", "order": "ORDER BY rows.user_id, rows.event_id, rows.id"}
 _OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=STORE_LEDGER, made=STORE_DECISION_EVENT)
-COMMIT_SEVERAL: Final = f"""
+
+
+def _commit_several(key: str) -> str:
+    return f"""
 WITH rows AS MATERIALIZED ({ROWS}), taken AS (
-    {over_rows(_KEYS_OF_ROWS, "rows")}
+    {over_rows(key.format(**_OF_ROWS), "rows")}
 ), key AS (SELECT rows.* FROM rows JOIN taken USING (id){over_rows(_OVER_ROWS, "key")}
 """
+
+
+COMMIT_SEVERAL: Final = _commit_several(KEY_FROM)
 """``COMMIT`` over the rows of several events, for those that change neither history nor owner.
 
 Keys are taken in their order, so that two batches with the same events cannot wait for each other.
 """
+COMMIT_CHECKS: Final = _commit_several(KEY_OF_CHECK_FROM)
+"""The same of several checks."""
 HANDOFF: Final = f""", handed AS ({TAKE_CONVERSATION.format(user_id="key.user_id", source="FROM key")}
     {RETURNING_OWNER}){STORE_TAKEN_EVENT}"""
 EDIT: Final = """, former AS (

@@ -77,6 +77,8 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "costs": ledger_json(decision),
         "recording": b64encode(decision.recording).decode() if decision.recording is not None else None,
         "overtaken": decision.overtaken,
+        "request_hash": None,
+        "verdict": None,
         "unmoderated": [each.value for each in unmoderated_roles(decision)],
         **feedback_values(decision),
         **opening_values(decision),

@@ -15,12 +15,12 @@ CORE: Final = (
     days("outgoing_events", "outgoing_days", "when it is on its stream"),
     days("event_keys", "keys_days", "an event that comes again after that is decided again"),
     days("duplicates", "keys_days"),
-    days("checks", "keys_days", "a check that is repeated after that is made again"),
     days("dead_letters", "dead_letters_days"),
     days("messages", "messages_days"),
     days("conversations", "messages_days", "after people owned it"),
     # no answer and no review goes before its decision
     with_audit("answers"),
+    with_audit("checks"),
     with_audit("outbox", "with the audit, when the reply has ended"),
     with_audit("escalations", "with the audit, when it is closed"),
     with_audit("retractions", "with the audit, when it has ended"),

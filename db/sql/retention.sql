@@ -68,7 +68,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, {schema}, pg_temp AS $$
             CASE t.kind WHEN ''author'' THEN t.subject END)'),
     ('appeals', 'created_at', 'timestamptz', 'decided_at', '28 days', 't.outcome IS NOT NULL',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
-    ('checks', 'created_at', 'timestamptz', 'created_at', '23 hours', 'true',
+    ('checks', 'created_at', 'timestamptz', 'created_at', '28 days', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),
     ('recordings', 'decision_id', 'uuid', 'created_at', '23 hours', 'true',
         'hushgate_is_held(t.user_id, t.decision_id, t.conversation_id, t.author_id)'),

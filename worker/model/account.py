@@ -84,7 +84,7 @@ class Account:
         rule_level: how freely keywords and phrases match.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         rules_on_passages: whether keywords and phrases are also tested on passages.
-        injection_check: whether passages with instructions to the model are left out.
+        injection_check: whether passages with instructions to the model are left out, and messages blocked.
         reply_links: ``LINKS_OF_PASSAGES`` and domains to which a reply may link; empty: none.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
