@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -16,6 +16,7 @@ from db.audit.filters import Filters
 from db.connection import Connection
 from db.customer_feedback.reading import FeedbackFilter, FeedbackRate, feedback_rates, list_feedback
 from db.reviews import queue_filling, queues
+from db.reviews.list_marks import load_list_marks
 from tests.support.conversing import HOURS, QUESTION, TALK, rate
 from tests.support.erasing import erase, places
 from tests.support.running import Running, eventually
@@ -146,6 +147,9 @@ def test_lists_find_decisions_by_what_customers_say(engine: Running) -> None:
         page = read(engine.url, lambda connection: load_page(connection, filters, limit=9))
         return [row["id"] for row in page.rows]
 
+    marks = read(engine.url, lambda connection: load_list_marks(connection, [made, said], uuid4()))
+
+    assert marks.feedback == {made["id"]: "wrong"}
     assert [found(each) for each in FeedbackFilter] == [[made["id"]], [], [made["id"]], [said["id"]]]
 
 
