@@ -63,7 +63,7 @@ def _no_rule_matches(
     recording: Recording, stored: ReplayOutcome, _: Account, settings: PinnedSettings
 ) -> bool:
     """Whether the rules match nothing that the engine may have tested, as then."""
-    if stored.reason_code in RULED:
+    if stored.reason_code in RULED or settings.rules.has_authors:
         return False
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
     if recording.event.check is not None and recording.event.check.draft is not None:
