@@ -61,7 +61,10 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
     """OpenAPI 3.1 for every route of the JSON API."""
     api = [page for page in pages if page.api]
     bodies = dict.fromkeys(
-        [Problem, *(each for page in api for each in (page.response, page.body) if each is not None)]
+        [
+            Problem,
+            *(each for page in api for each in (page.response, page.body, page.refusal) if each is not None),
+        ]
     )
     _, definitions = TypeAdapter.json_schemas(
         [(each.__name__, "serialization", TypeAdapter(each)) for each in bodies], ref_template=REFERENCES
@@ -104,7 +107,9 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         for each in page.query
     ]
     content = {"application/json": {"schema": _reference(page.response)}} if page.response else {}
-    problem = {"application/problem+json": {"schema": _reference(Problem)}}
+    problem: dict[str, Any] = {"application/problem+json": {"schema": _reference(Problem)}}
+    if page.refusal is not None:
+        problem |= {"application/json": {"schema": _reference(page.refusal)}}
     refusals = REFUSALS if page.methods == ("GET",) else CHANGE_REFUSALS
     return {
         "operationId": page.name,

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from db.people.api_tokens import TokenScope
 from review.access import WRITE_SCOPES, Right
+from review.http.error_handlers import refusal_json
 from review.http.parameters import Parameter
-from review.http.visit import BODY_BYTES, Visit
+from review.http.visit import BODY_BYTES, Refused, Visit
 
 ACCOUNT: Final = "/accounts/{account:path}"
 """The address of the pages of one account."""
@@ -35,6 +36,8 @@ class PageRoute:
         status: of the answer to a request that worked.
         also: further statuses of such answers, with their descriptions.
         token_scope: the scope that an API token needs, where neither method nor right say it.
+        refuse: makes the answer to a refusal, where a contract has a form of its own; ``refusal`` is its
+            dataclass.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
     """
 
@@ -54,6 +57,8 @@ class PageRoute:
     status: int = 200
     also: Mapping[int, str] = field(default_factory=dict)
     token_scope: TokenScope | None = None
+    refuse: Callable[[Refused], Response] = refusal_json
+    refusal: type | None = None
     body_bytes: int = BODY_BYTES
 
     @property
