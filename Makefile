@@ -15,10 +15,12 @@ PEERS := $(VENV)/peers
 LITELLM_READY := $(VENV)/litellm/.ready
 DIST_TOOLS := $(VENV)/dist
 FAILED := .pytest_cache/v/cache/lastfailed
-CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
+CHROMIUMS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
+# Images of Python switch bytecode off: each of the many processes of a test run would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## list the targets
@@ -93,6 +95,10 @@ $(LITELLM_READY): tests/litellm.lock | $(READY)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $< && touch $@ || \
 	  echo "LiteLLM could not be set up: its test will fail" >&2
 
+.PHONY: test-tools
+test-tools: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+
 .PHONY: test
 test: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
@@ -101,17 +107,18 @@ test: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-to
 	  $(BIN)/python -m pytest --last-failed $(ARGS) && { echo "Passed on the second run only:"; \
 	    $(BIN)/python -c "import json, sys; print(*json.load(open(sys.argv[1])), sep='\n')" $(FAILED).first; }; }
 
-# Without a browser, and without the right to install one, only the browser tests fail.
+# The headless shell takes half the CPU of a whole Chromium. Without any, and without the right to install one,
+# only the browser tests fail.
 .PHONY: chromium
 chromium:
-	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(CHROMIUMS) >/dev/null || \
+	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(firstword $(CHROMIUMS)) >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing the package chromium for the browser tests (once; about a minute) ..."; \
+	    echo "installing the package chromium-headless-shell for the browser tests (once; about a minute) ..."; \
 	    export DEBIAN_FRONTEND=noninteractive; install() { apt-get update -qq \
-	      && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }; \
-	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
-	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
-	    "to the path of a Chrome or Chromium" >&2; fi
+	      && apt-get install -y -qq --no-install-recommends $$1 fonts-dejavu-core >/dev/null; }; \
+	    install chromium-headless-shell || command -v $(CHROMIUMS) >/dev/null || install chromium || true; fi; \
+	  command -v $(CHROMIUMS) >/dev/null || echo "no Chromium: the browser tests will fail. Install the package" \
+	    "chromium, or set HUSHGATE_CHROMIUM to the path of a Chrome or Chromium" >&2; }
 
 # Unpacked, not installed: the package would start a server on this machine. Where apt-get finds no package, the
 # tests of alerts and dashboards fail.

@@ -63,7 +63,9 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: s
     """Rows as a table; text is never read as markup."""
     shown = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
     for column in columns:
-        shown.add_column(column.replace("_", " "), overflow="fold", no_wrap=column in WHOLE)
+        words = column.split("_")  # a heading is broken between words only, while the screen is wide enough
+        width = max(map(len, words))
+        shown.add_column(" ".join(words), overflow="fold", no_wrap=column in WHOLE, min_width=width)
     for row in rows:
         shown.add_row(*(cell(row.get(column)) for column in columns))
     return shown

@@ -37,8 +37,13 @@ settings.load_profile("hushgate")
 
 @pytest.fixture(scope="session", autouse=True)
 def _reported_logs() -> None:
-    """Log lines belong to the report of a failed test; without a handler, those between tests are printed."""
+    """Log lines belong to the report of a failed test; without a handler, those between tests are printed.
+
+    No logger keeps the configuration of its first use, as in a server: another test looks at its lines.
+    """
     logging.getLogger().addHandler(logging.NullHandler())
+    configure = structlog.configure
+    structlog.configure = lambda **options: configure(**options | {"cache_logger_on_first_use": False})
     structlog.configure(
         processors=[structlog.processors.add_log_level, structlog.dev.ConsoleRenderer(colors=False)],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -45,5 +45,5 @@ def folder(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:  # of the hook
-    """One process more than cores: tests wait for servers for a third of their time."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores: tests wait for servers for a third of their time."""
+    return (os.cpu_count() or 1) + 2

@@ -49,8 +49,6 @@ LISTED: Final = [
     "id",
     "title",
     "source",
-    "format",
-    "size_bytes",
     "labels",
     "chunks",
     "held_back",

@@ -33,10 +33,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them.",
 )
-COLUMNS: Final = (
-    "created_at", "entry_id", "account", "reason_code", "field", "expected", "got", "size_bytes",
-    "retried_as",
-)  # fmt: skip
+COLUMNS: Final = ("created_at", "entry_id", "account", "reason_code", "field", "expected", "got")
+FIELDS: Final = (*COLUMNS, "size_bytes", "retried_as")
 OUR_WORDS: Final = frozenset({"poison", "wrong_shard", "missing_data"})
 """Reasons whose ``got`` is a sentence of Hushgate; that of others may quote the payload."""
 
@@ -167,7 +165,7 @@ def _require_all(entries: list[str] | None, found: tuple[StoredLetter, ...]) -> 
 
 
 def _row(letter: StoredLetter, *, texts: bool) -> dict[str, Any]:
-    row = {name: getattr(letter, name) for name in COLUMNS}
+    row = {name: getattr(letter, name) for name in FIELDS}
     return row if texts or letter.reason_code in OUR_WORDS else row | {"got": None}
 
 

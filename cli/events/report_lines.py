@@ -78,6 +78,8 @@ def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
 
 def _text_lines(texts: EventTexts) -> Iterator[tuple[str, str]]:
     yield "message", texts.message
+    if texts.disclosure is not None:
+        yield "disclosure", texts.disclosure
     if texts.reply is not None:
         yield "reply", texts.reply
     if texts.held is not None:

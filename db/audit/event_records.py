@@ -140,12 +140,14 @@ class EventTexts:
 
     Attributes:
         message: the first 500 characters of the message.
+        disclosure: the text on AI that stands before the reply; None when the conversation had one.
         reply: the text in the outbox.
         held: the text that was not sent and waits for a person, while it is kept.
         decided_by: the sentences that the passages do not bear out, or all that they support where each is.
     """
 
     message: str
+    disclosure: str | None
     reply: str | None
     held: str | None
     decided_by: tuple[JudgedSentence, ...]

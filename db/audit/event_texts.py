@@ -18,9 +18,13 @@ JUDGED: Final = sa.text(f"""
         'assessment', snapshot_json -> 'assessment', 'passages', snapshot_json -> 'passages') AS looked_at
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
-SENT: Final = sa.text(
-    "SELECT text, draft FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id"
-)
+SENT: Final = sa.text("""
+    SELECT text, draft, CASE WHEN NOT EXISTS (
+        SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
+            AND e.id < o.id AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
+        THEN disclosure END AS disclosure
+    FROM outbox o WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
+""")
 HELD: Final = sa.text("""
     SELECT text, draft FROM held_drafts WHERE decision_id = :id AND expires_at > :now ORDER BY id LIMIT 1
 """)
@@ -34,6 +38,7 @@ def texts_of(
     draft = (sent or held or {}).get("draft") or ""
     return EventTexts(
         message=judged["message_text"],
+        disclosure=sent["disclosure"] if sent else None,
         reply=sent["text"] if sent else None,
         held=held["text"] if held else None,
         decided_by=tuple(_decided_by(looked_at, draft)),

@@ -15,8 +15,15 @@ REFUSED: Final = (
     ("is not permitted to log in", "name a login of `hushgate migrate --create-logins`"),
     ("no pg_hba.conf entry", "allow this host and login in pg_hba.conf of the server"),
     ("does not exist", "create it, or correct the address"),
+    ("SASL authentication failed", "check login and password, here and in the pooler's auth_file"),
+    ("bouncer config error", "name the database in the configuration of the pooler"),
+    ("no such database", "name the database in the configuration of the pooler"),
+    ("no such user", "name the login in the configuration of the pooler"),
+    ("unsupported startup parameter", "remove it from the address: a pooler does not pass it on"),
+    ("transaction blocks not allowed", "set pool_mode of the pooler to transaction (docs/scale.md)"),
 )
-"""What Postgres answers (in English; with other words the process waits) to a wrong address, and the fix."""
+"""What Postgres or PgBouncer answers (in English; with other words the process waits) to a wrong address or
+configuration, and the fix."""
 STATE: Final = """
     SELECT current_user, to_regclass('alembic_version') IS NOT NULL AS is_migrated,
            %(role)s::text IS NULL OR EXISTS (
@@ -32,8 +39,8 @@ def require_database(url: str, *, role: str | None) -> str:
         role: that the login must be a member of; None: any login.
 
     Raises:
-        ConfigurationError: the server refuses the login, has no such database or no tables, or the login is
-            that of another service.
+        ConfigurationError: the server refuses the login, has no such database or no tables, the login is
+            that of another service, or a pooler in between does not work with Hushgate.
     """
     try:
         with psycopg.connect(url, connect_timeout=CONNECT_S) as connection:

@@ -63,7 +63,12 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
     bodies = dict.fromkeys(
         [
             Problem,
-            *(each for page in api for each in (page.response, page.body, page.refusal) if each is not None),
+            *(
+                each
+                for page in api
+                for each in (page.response, page.responses, page.body, page.refusal)
+                if each is not None
+            ),
         ]
     )
     _, definitions = TypeAdapter.json_schemas(
@@ -106,7 +111,9 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         {"name": each.name, "in": "query", "description": each.text, "schema": each.schema}
         for each in page.query
     ]
-    content = {"application/json": {"schema": _reference(page.response)}} if page.response else {}
+    answers = [_reference(each) for each in (page.response, page.responses) if each is not None]
+    schema = answers[0] if len(answers) == 1 else {"anyOf": answers}
+    content = {"application/json": {"schema": schema}} if answers else {}
     problem: dict[str, Any] = {"application/problem+json": {"schema": _reference(Problem)}}
     if page.refusal is not None:
         problem |= {"application/json": {"schema": _reference(page.refusal)}}

@@ -29,7 +29,7 @@ class PageRoute:
         api: True for the JSON API, which takes API tokens, for changes nothing else, and refuses in JSON.
         csrf: False only for reports that browsers send automatically.
         summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
-        response: the dataclass of the body.
+        response: the dataclass of the body; ``responses`` of that for an array, where it has another one.
         body: the model of a JSON body, for the OpenAPI document.
         batch: True when the body may be an array of such models too.
         accepts: other media types of the body, with their JSON Schemas.
@@ -51,6 +51,7 @@ class PageRoute:
     summary: str = ""
     query: tuple[Parameter, ...] = ()
     response: type | None = None
+    responses: type | None = None
     body: type | None = None
     batch: bool = False
     accepts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 import structlog
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.entry_watch import EntryWatch
 from tasks.lanes.finisher import Finisher
 from tasks.lanes.stream import EntryGrant, Lanes, ReadResult
-from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
+from tasks.lanes.upkeep import EngineLimits, LaneUpkeep, is_without_group
 from worker.cancellation import cancel_all
 from worker.model import Event
 from worker.places import Places
@@ -189,7 +189,7 @@ class Engine:
             self._more_unread = self._plan(0).batch > 0
 
     async def _recover(self, error: Exception) -> None:
-        if isinstance(error, ResponseError) and "NOGROUP" in str(error):
+        if is_without_group(error):
             return
         await asyncio.sleep(self._limits.redis_pause_s)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from tasks.lanes.stream import REAP_BATCH, Lanes
 from tasks.stream_upkeep.redis_memory import MemoryWatch
@@ -36,6 +36,11 @@ class EngineLimits:
     heartbeat_ttl_s: float = 10.0
     drain_s: float = 25.0
     redis_pause_s: float = 0.5
+
+
+def is_without_group(error: Exception) -> bool:
+    """Whether the stream has no group yet: a worker creates stream and group before it reads."""
+    return isinstance(error, ResponseError) and "NOGROUP" in str(error)
 
 
 class LaneUpkeep:
@@ -66,7 +71,8 @@ class LaneUpkeep:
             try:
                 await job()
             except (RedisError, OSError) as error:
-                log.warning("upkeep_postponed", error=type(error).__name__)
+                if not is_without_group(error):  # a worker without a model has not read yet
+                    log.warning("upkeep_postponed", error=type(error).__name__)
 
     async def _beat_forever(self) -> None:
         """Send heartbeats; after an outage the first comes well within the half TTL without reaping."""

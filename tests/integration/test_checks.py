@@ -23,6 +23,7 @@ from db.people.records import Role
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tests.support.publishing import checking_gateway, gateway_at, token
+from tests.support.reviewing import Visitors, person_at
 from tests.support.running import OPEN, eventually, running, settings_of, store_account
 from tests.support.seeding import seed_document
 from worker.account_settings import changed
@@ -185,6 +186,26 @@ def test_the_documents_of_the_account_are_searched_on_request(program: Program, 
 
     assert (found["verdict"], found["reason_code"]) == ("allow", "REPLIED")
     assert "#" in found["sentences"][0]["quotes"][0]["passage_id"]
+
+
+def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, visitors: Visitors) -> None:
+    """On its page, in lists and exports by the filter of the source; a draft of markup stays text."""
+    user_id, draft = program.account(), "<script>alert(1)</script> We are open."
+    sent = program.verdict(user_id, message=ASKED, draft=draft)
+    kept = program.verdict(user_id, message=ASKED, draft="On Sundays.", passages=PASSAGES, shadow=True)
+    visitor, _ = person_at(visitors, program.url, Role.REVIEWER, account=user_id)
+    pages = [visitor.get(f"/decisions/{each['decision_id']}").text for each in (sent, kept)]
+    listed = {
+        source: visitor.get(f"/api/v1/decisions?account={user_id}&source={source}").json()["decisions"]
+        for source in ("check", "stream")
+    }
+
+    assert "<script>alert(1)" not in pages[0]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; We are open." in pages[0]
+    assert "Nothing was sent." not in pages[0]
+    assert "Without shadow mode: <strong>hold</strong>" in pages[1]
+    assert {each["id"] for each in listed["check"]} == {sent["decision_id"], kept["decision_id"]}
+    assert listed["stream"] == []
 
 
 @pytest.mark.parametrize("opens", [False, True])

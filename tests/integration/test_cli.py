@@ -698,6 +698,15 @@ def test_large_numbers_of_a_table_are_whole() -> None:
     assert [str(cell(number)) for number in (0.12345, 12.345, 1849.6)] == ["0.123", "12.3", "1850"]
 
 
+def test_headings_of_a_table_are_broken_between_words_only(shell: Shell) -> None:
+    """On a terminal of 80 columns, also without rows."""
+    letters = shell.on_terminal("dead-letters", "list").out.partition("━")[0].replace("┃", " ").split()
+    documents = shell.on_terminal("documents", "list", "--account", "shop").out.partition("━")[0]
+
+    assert {"created", "entry", "account", "reason", "field", "expected", "got"} < set(letters)
+    assert {"source", "labels", "chunks", "vectors"} < set(documents.replace("┃", " ").split())
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -177,6 +177,14 @@ def test_the_judge_is_named_with_the_drafts_that_it_did_not_read(
     assert "wait for people" in off["found"]
 
 
+def test_without_a_model_the_judge_is_not_called_switched_off(shell: Shell) -> None:
+    """The line models says what is missing."""
+    names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL")
+    rows = shell.run("doctor", "--offline", env=dict.fromkeys(names)).rows
+
+    assert [row["state"] for row in rows if row["check"] in ("models", "judge")] == ["fail"]
+
+
 def test_json_is_printed_on_a_terminal_too(shell: Shell) -> None:
     """One object a line, with the keys of a pipe."""
     ended = shell.on_terminal("doctor", "--offline", "--json", columns=400)

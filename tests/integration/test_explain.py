@@ -553,6 +553,24 @@ def test_of_a_reply_the_supported_sentences_decided(shell: Shell, database_url: 
     assert [(each["text"], each["passages"]) for each in found["decided_by"]] == [(DRAFT[:16], ["Hours"])]
 
 
+def test_the_disclosure_stands_before_the_reply_that_had_it(shell: Shell, database_url: str) -> None:
+    """The first delivered reply of a conversation; the next one is sent without it."""
+    said = "You are writing with an AI assistant."
+    first = replied(reply="At nine.", disclosure=said)
+    record(database_url, first)
+    about = first.event
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("UPDATE outbox SET delivered_at = now() WHERE decision_id = %s", (first.decision_id,))
+    second = replied(reply="At ten.", disclosure=said)
+    again = replace(second.event, user_id=about.user_id, conversation_id=about.conversation_id)
+    record(database_url, replace(second, event=again))
+    found = [explained(shell, each)["texts"]["disclosure"] for each in (about.event_id, again.event_id)]
+    shown = shell.on_terminal("explain", about.event_id, columns=200).out
+
+    assert found == [said, None]
+    assert shown.index(said) < shown.index("At nine.")
+
+
 def test_a_draft_that_the_login_may_not_read_is_unknown(shell: Shell, database_url: str) -> None:
     """The other texts are shown."""
     decided = judged(held=(HeldDraft(kind=HeldKind.DRAFT, text=DRAFT),))

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
+from structlog.testing import capture_logs
 
 from tasks.lanes import received, stream
 from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
+from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect
 from tasks.shards.layout import lane_of, shard_number
@@ -71,6 +73,17 @@ async def die(redis: Redis, name: str) -> None:
     """What SIGKILL looks like to others once the heartbeat has expired, long after the last outage."""
     await redis.delete(f"{KEYS}hb:{name}")
     await redis.set(f"{KEYS}reap_from", 0, px=60_000)
+
+
+async def test_upkeep_of_a_worker_that_has_not_read_yet_is_silent(redis: Redis) -> None:
+    """A worker that waits for a model has neither stream nor group, and nothing to repair."""
+    lanes = Lanes(redis, stream=STREAM, worker="w1", keep_bytes=KEEP_BYTES)
+    upkeep = LaneUpkeep(lanes, EngineLimits(heartbeat_ttl_s=0.02), lambda: None)
+    with capture_logs() as logs, pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await asyncio.gather(*upkeep.jobs())
+
+    assert [line["event"] for line in logs] == []
 
 
 async def finish(lanes: Lanes, grant: EntryGrant, *, keep: bool = True) -> EntryGrant | None:

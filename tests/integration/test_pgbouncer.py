@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from db.audit.decision_list import read_connection
 from db.connection import Connection
+from db.health.start import require_database
 from db.pool import create_pool, fetch_value
 from db.review_store import Store
 from db.schema import migrate
@@ -83,6 +84,18 @@ async def test_clients_leave_no_state_in_shared_sessions(pooled_url: str) -> Non
             assert plain.execute(STATE).fetchone() == before
             assert plain.execute("SHOW default_transaction_read_only").fetchone() == ("off",)
             assert plain.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+
+
+def test_a_pooler_that_does_not_work_ends_a_process_with_its_fix(pooled_url: str, database_url: str) -> None:
+    """A wrong mode, and a parameter that a pooler refuses; the process would wait for ever."""
+    with (
+        pooled(database_url, size=1, mode="statement") as url,
+        pytest.raises(ConfigurationError, match="set pool_mode of the pooler to transaction"),
+    ):
+        require_database(url, role=None)
+    with pytest.raises(ConfigurationError, match="remove it from the address"):
+        require_database(f"{pooled_url}?options=-csearch_path%3Dpublic", role=None)
+    assert require_database(pooled_url, role=None) == ""
 
 
 async def test_work_that_needs_one_session_is_refused(pooled_url: str, database_url: str) -> None:

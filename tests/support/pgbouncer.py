@@ -24,7 +24,7 @@ listen_addr = 127.0.0.1
 listen_port = {listen}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+pool_mode = {mode}
 default_pool_size = {size}
 {user}
 """
@@ -38,7 +38,7 @@ def program() -> str:
 
 
 @contextmanager
-def pooled(url: str, *, size: int, port: int | None = None) -> Iterator[str]:
+def pooled(url: str, *, size: int, port: int | None = None, mode: str = "transaction") -> Iterator[str]:
     """A pooler with ``size`` server connections to the database of ``url``; the URL to use instead.
 
     ``port``: of an earlier pooler, whose place it takes.
@@ -54,7 +54,8 @@ def pooled(url: str, *, size: int, port: int | None = None) -> Iterator[str]:
     config = folder / "pgbouncer.ini"
     user = f"user = {Path(host).owner()}" if os.getuid() == 0 else ""  # who may use the server's socket
     login, behind = parts.username or "postgres", parts.port or 5432
-    config.write_text(CONFIG.format(host=host, port=behind, login=login, listen=listen, size=size, user=user))
+    known = {"host": host, "port": behind, "login": login, "listen": listen, "mode": mode}
+    config.write_text(CONFIG.format(**known, size=size, user=user))
     words = [program(), str(config)]
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_with_unpacked_libraries()

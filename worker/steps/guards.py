@@ -20,14 +20,17 @@ from worker.endings import (
 )
 from worker.errors import EndpointMisconfigured, ModerationRejected
 from worker.generation import FIXED_TEXTS, SEARCH_TOOL
+from worker.injections import INJECTION_CHECK, injection_in
 from worker.model import (
     LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     EventType,
     FailurePolicy,
+    Finding,
     Json,
     Message,
     ModeratorChoice,
+    Severity,
     Stage,
     StageOutcome,
     WriterSign,
@@ -104,12 +107,44 @@ def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | No
         return None
     with run.trace.stage(subject.rules_stage) as note:
         found = rule_findings(run.case.rules, text, stage=subject.rules_stage)
+        found = found or _instruction_findings(run, text, subject)
         if not found:
             return None
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = found[0].matched_rule
     run.trace.found(*found)
     return endings.blocked_ending(subject.rule, found[0])
+
+
+def _instruction_findings(run: GuardedRun, text: str, subject: GuardedText) -> tuple[Finding, ...]:
+    """The finding about an author's instruction to the model; its evidence quotes no message."""
+    if subject is not MESSAGE or not run.case.account.injection_check:
+        return ()
+    found = injection_in(text)
+    if found is None:
+        return ()
+    kinds = ", ".join(kind.replace("_", " ") for kind in found.kinds)
+    return (
+        Finding(
+            stage=subject.rules_stage,
+            code=INJECTION_CHECK,
+            severity=Severity.BLOCK,
+            matched_rule=f"{INJECTION_CHECK}:{found.kinds[0]}",
+            evidence=f"Instruction to the model: {kinds}",
+        ),
+    )
+
+
+def split_instruction_ending(run: GuardedRun, before: str, text: str) -> Ending | None:
+    """The ending of an instruction to the model that a message completes."""
+    found = _instruction_findings(run, f"{before}\n{text}", MESSAGE)
+    if not found or _instruction_findings(run, before, MESSAGE):
+        return None
+    with run.trace.stage(Stage.RULES) as note:
+        note.outcome = StageOutcome.FLAGGED
+        note.detail["matched_rule"] = found[0].matched_rule
+    run.trace.found(*found)
+    return endings.blocked_ending(MESSAGE.rule, found[0])
 
 
 def content_ending(run: Run, draft: Draft, history: Sequence[Message]) -> Ending | None:

@@ -1,0 +1,121 @@
+"""The job that moderates texts which passed while moderation was away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from db.late_moderation import settling
+from db.late_moderation.settling import Unmoderated
+from db.pool import Pool
+from tasks.entries.rulebooks import Rulebooks
+from tasks.limits.account_limits import AccountLimits
+from tasks.limits.spending import Spending
+from tasks.metrics import names
+from tasks.model_connections import ModelConnections
+from worker.answer_check import AnswerPorts
+from worker.errors import StorageUnavailable
+from worker.late_moderation import LateCheck, LateResult, check_late
+from worker.model import Account, Event, MessageRole, Scope
+from worker.moderation_holds import Holds
+
+if TYPE_CHECKING:  # a worker without metrics does without their library
+    from tasks.metrics.process import WorkerMetrics
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 20
+"""Exchanges of one run, one after the other: at most four a second and worker, beside the live events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateModeration:
+    """Checks exchanges that passed without moderation, the newest first; none while events are held.
+
+    A killed worker leaves its claims, which end after a minute; each exchange is settled once.
+
+    Attributes:
+        limits: the calls stay within the limits of the account; ``spending``: and within its budget.
+        retracted: called when a retraction may wait.
+    """
+
+    pool: Pool
+    models: ModelConnections
+    rulebooks: Rulebooks
+    limits: AccountLimits
+    spending: Spending
+    holds: Holds
+    now: Callable[[], datetime]
+    retracted: Callable[[], None]
+    metrics: WorkerMetrics | None = None
+
+    async def run_once(self) -> None:
+        """Check a batch; stops at the first text for which moderation gives no result."""
+        if self.holds.events or not self.models.connected:
+            return
+        try:
+            for each in await settling.claim_unmoderated(self.pool, self.now(), BATCH):
+                if not await self._check(each):
+                    return
+        except StorageUnavailable as error:
+            log.warning("late_moderation_behind", kind=error.kind)
+
+    async def _check(self, exchange: Unmoderated) -> bool:
+        """Check one exchange; False when moderation is still away."""
+        account = (await self.rulebooks.get(exchange.user_id)).account
+        if await self.spending.budget(account) is not None:
+            return True  # waits until the budget has room
+        texts = await settling.load_texts(self.pool, exchange)
+        check = LateCheck(result=LateResult.GONE)
+        if texts:
+            event = _event(exchange, texts.get(MessageRole.USER, ""), self.now())
+            found = await self._moderated(event, account, texts)
+            if found is None:
+                return False
+            check = found
+        if await settling.settle(self.pool, exchange, check, account, self.now()):
+            self._settled(exchange, check)
+        return True
+
+    async def _moderated(
+        self, event: Event, account: Account, texts: Mapping[MessageRole, str]
+    ) -> LateCheck | None:
+        book = await self.rulebooks.get(event.user_id)
+        case = book.settings.case(event)
+        async with (
+            self.models.in_use() as connected,
+            self.limits.limited_ports(event, account, connected) as ports,
+        ):
+            asked = AnswerPorts(
+                clock=ports.clock, moderator=ports.moderator, classifiers=ports.classifiers, holds=ports.holds
+            )
+            return await check_late(texts, case, asked)
+
+    def _settled(self, exchange: Unmoderated, check: LateCheck) -> None:
+        if self.metrics is not None:
+            self.metrics.count(names.LATE_MODERATION, check.result)
+        level = log.warning if check.result is LateResult.FLAGGED else log.info
+        level("moderated_late", decision_id=str(exchange.decision_id), user_id=exchange.user_id,
+              result=check.result.value)  # fmt: skip
+        if check.result is LateResult.FLAGGED:
+            self.retracted()
+
+
+def _event(exchange: Unmoderated, text: str, now: datetime) -> Event:
+    """The event as far as moderators need it; its time is now, so that nothing counts as too late."""
+    return Event(
+        event_id=exchange.event_id,
+        entry_id=f"late {exchange.decision_id}",
+        user_id=exchange.user_id,
+        scope=Scope(exchange.scope),
+        conversation_id=exchange.conversation_id,
+        message_id=exchange.message_id,
+        author_id=exchange.author_id,
+        text=text,
+        created_at=now,
+        received_at=now,
+    )
