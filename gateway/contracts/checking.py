@@ -38,7 +38,7 @@ def account_of(visit: Visit, given: object = None) -> str:
     """The account of a request: given in its body, else in the query, else the only one of the owner.
 
     Raises:
-        Refused: 400, none of these.
+        Refused: 422, none of these.
     """
     account = given or visit.query["account"]
     if isinstance(account, str) and account:
@@ -47,7 +47,7 @@ def account_of(visit: Visit, given: object = None) -> str:
     if accounts is not None and len(accounts) == 1:
         return accounts[0]
     expected = "an account, as the token's owner publishes for several"
-    raise refused(400, "account", expected, "nothing")
+    raise refused(422, "account", expected, "nothing")
 
 
 def refused(status: int, field: str, expected: str, got: str) -> Refused:

@@ -172,7 +172,7 @@ def _texts(asked: ModerationRequest) -> list[str]:
     """The texts; the parts of a single input are one text.
 
     Raises:
-        Refused: 400, there are none, one is empty, or a part is an image.
+        Refused: 422, there are none, one is empty, or a part is an image.
     """
     if isinstance(asked.input, str):
         texts = [asked.input]
@@ -181,12 +181,12 @@ def _texts(asked: ModerationRequest) -> list[str]:
         parts = [each for each in asked.input if not isinstance(each, str)]
         for number, part in enumerate(parts):
             if part.type != "text":
-                raise refused(400, f"input.{number}.type", "text: images are not moderated here", part.type)
+                raise refused(422, f"input.{number}.type", "text: images are not moderated here", part.type)
         if parts:
             texts = ["\n".join(part.text for part in parts if part.text)]
     for number, text in enumerate(texts):
         if not text:
-            raise refused(400, f"input.{number}", "a text", "an empty one")
+            raise refused(422, f"input.{number}", "a text", "an empty one")
     if not texts:
-        raise refused(400, "input", "at least one text", "none")
+        raise refused(422, "input", "at least one text", "none")
     return texts

@@ -148,7 +148,7 @@ def _request_body(page: PageRoute) -> dict[str, Any]:
     content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in page.accepts.items()}
     if page.body is not None:
         one: dict[str, Any] = _reference(page.body)
-        many = {"oneOf": [one, {"type": "array", "items": one}]}
+        many = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
         content["application/json"] = {"schema": many if page.batch else one}
     return {"requestBody": {"required": True, "content": content}} if content else {}
 

@@ -33,6 +33,10 @@ RELATED_FIELDS: Final = {
     "api_rules_store": "rules are read as keywords or expressions",
     "api_document_add": "a file has to be readable",
     "api_events": "created_at is near the present time",
+    **dict.fromkeys(
+        ("contract_litellm", "contract_moderations", "contract_dify", "contract_prompt", "contract_choices"),
+        "an account is needed where the token's owner has several; texts are not empty, and no images",
+    ),
 }
 """Operations that refuse (422) what fits its schema, with the values that have to fit together."""
 ACCEPTING: Final[list[int | str]] = ["2xx", 401, 403, 404, 409, 429]

@@ -110,9 +110,9 @@ def test_openai_clients_read_refusals_as_their_own_errors(peer: Peer) -> None:
         {"type": "image_url", "image_url": {"url": "https://e.x/i.png"}},
     )
     parts: Any = [{"type": "text", "text": "a"}, image]
-    with pytest.raises(openai.BadRequestError) as pictured:
+    with pytest.raises(openai.UnprocessableEntityError) as pictured:
         client.moderations.create(input=parts)
-    with pytest.raises(openai.BadRequestError) as empty:
+    with pytest.raises(openai.UnprocessableEntityError) as empty:
         client.moderations.create(input=["a", ""])
     with pytest.raises(openai.AuthenticationError):
         client.with_options(api_key="hg_wrong").moderations.create(input="a")
@@ -190,7 +190,7 @@ def test_a_contract_needs_the_scope_and_an_account_of_the_token(
     with gateway_at(database_url, "redis://127.0.0.1:1/0") as without:
         away = without.post(path, json=body, headers={"Authorization": f"Bearer {peer.key}"})
 
-    assert [each.status_code for each in (foreign, unscoped, unnamed, away)] == [403, 403, 400, 503]
+    assert [each.status_code for each in (foreign, unscoped, unnamed, away)] == [403, 403, 422, 503]
     assert "account" in unnamed.text
     assert peer.checks() == []
 

@@ -83,8 +83,11 @@ def walk(
             },
             "checks": _accepting(accepting[""]),
             "operations": [
-                {"include-operation-id": each.name, "enabled": each.name in names}
-                | ({"checks": _accepting(accepting[each.name])} if each.name in accepting else {})
+                {
+                    "include-operation-id": each.name,
+                    "enabled": each.name in names,
+                    "checks": _accepting(accepting.get(each.name, accepting[""])) | _refusing(each),
+                }
                 for each in api.pages
             ],
         }
@@ -106,6 +109,12 @@ def walk(
 
 def _accepting(statuses: Sequence[int | str]) -> dict[str, Any]:
     return {"positive_data_acceptance": {"expected-statuses": list(statuses)}}
+
+
+def _refusing(page: PageRoute) -> dict[str, Any]:
+    """207 refuses each wrong element of an array in its own result."""
+    statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, *([207] if page.batch else [])]
+    return {"negative_data_rejection": {"expected-statuses": statuses}}
 
 
 def _failures(recorder: Any) -> Iterator[tuple[tuple[str, str], str]]:
