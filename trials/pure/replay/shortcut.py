@@ -66,6 +66,8 @@ def _no_rule_matches(
     if stored.reason_code in RULED or settings.rules.has_authors:
         return False
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
+    if recording.event.check is not None and recording.event.check.draft is not None:
+        drafts.append(recording.event.check.draft)
     if drafts and (settings.account.mask_personal_data or _rules_see_more(settings.delivery)):
         return False
     if settings.account.rules_on_passages and any(each.port == Port.SEARCH for each in recording.answers):
