@@ -27,7 +27,7 @@ LONGEST: Final = 25
 MOST_WORDS: Final = 50_000
 """Words of all documents; test data in Markdown is left out."""
 
-SKIPPED: Final = {".git", ".venv", "out", "vendor", "node_modules"}
+SKIPPED: Final = {".git", ".venv", ".pytest_cache", "out", "vendor", "node_modules"}
 DATA: Final = (ROOT / "bench" / "conversations" / "docs", ROOT / "tests" / "fixtures")
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
