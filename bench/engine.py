@@ -287,6 +287,9 @@ def main() -> None:
             stock_celery(redis, stack.redis_url, "threads", "-c", "10"),
             pipeline(redis, stack),
         ]
+        from bench.checks import measure  # noqa: PLC0415  # it builds on this module
+
+        check, times = measure(stack)
     engine, *celery = results[:3]
     ratios = {each.name: round(each.cpu_ms / engine.cpu_ms, 1) for each in celery}
     decision = round(results[-1].cpu_ms / celery[-1].cpu_ms, 2)
@@ -294,14 +297,24 @@ def main() -> None:
         "results": [asdict(each) for each in results],
         "times_the_engine": ratios,
         "decision_in_celery_tasks": decision,
+        "check": asdict(check)
+        | {
+            "per_s_and_core": round(1000 / check.cpu_ms),
+            "in_decisions": round(check.cpu_ms / results[-1].cpu_ms, 2),
+            "low_load": [asdict(each) for each in times],
+        },
     }
     OUT.write_text(json.dumps(document, indent=2) + "\n")
     if sys.stdout.isatty():
         console = Console()
-        console.print(table(results))
+        console.print(table([*results, check]))
         for name, ratio in ratios.items():
             console.print(f"{name}: {ratio} times the CPU of the engine")
         console.print(f"a whole decision: the CPU of {decision} empty tasks of {celery[-1].name}")
+        console.print(
+            f"a check: {round(1000 / check.cpu_ms)} a second and core;"
+            f" {times[1].p50_ms} ms (p50) beside its upstream calls"
+        )
         console.print(f"moderation: {results[-1].moderation_requests} requests a check")
     else:
         print(json.dumps(document))

@@ -55,6 +55,7 @@ class LoggedAction(StrEnum):
     APPEAL = "appeal"
     DEAD_LETTER = "dead_letter"
     REPAIR = "repair"
+    LATE_MODERATION = "late_moderation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

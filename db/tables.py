@@ -28,6 +28,8 @@ RARE_STAGES: Final = (
     """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
 )
 """A stage failed or was skipped, or moderation or the reply's rules flagged."""
+IS_CHECK: Final = "(snapshot_json ->> 'type') = 'check'"
+"""A program asked; no stream carried it."""
 TOPICS_OF: Final = "(snapshot_json #> '{assessment,learning_suggestions}')"
 """The topics that documents lack."""
 HAS_TOPICS: Final = f"jsonb_typeof({TOPICS_OF}) = 'array' AND {TOPICS_OF} <> '[]'"
@@ -121,6 +123,7 @@ ai_rules: Final = table(
         comment="how long a message waits for the author's next one; 0: not at all",
     ),
     required("retract_deleted", sa.Boolean, server_default=FALSE),
+    required("retract_flagged", sa.Boolean, server_default=FALSE),
     required("reply_mode", sa.Text, server_default="auto", comment="auto or suggest"),
     required(
         "auto_reasons",
@@ -287,6 +290,13 @@ ai_decisions: Final = table(
         where="matched_rule IS NOT NULL",
     ),
     index("ix_ai_decisions_author", "author_id", "created_at", "id"),
+    index(
+        "ix_ai_decisions_strikes",
+        "user_id",
+        "author_id",
+        "created_at",
+        where="reason_code IN ('FLAGGED_RULE', 'MODERATION_FLAGGED')",
+    ),
     index("ix_ai_decisions_candidate", "candidate_id", "created_at", "id", where="candidate_id IS NOT NULL"),
     index("ix_ai_decisions_degraded", "created_at", "id", where="degraded"),
     index(
@@ -319,6 +329,7 @@ ai_decisions: Final = table(
         where="rejection_reason IS NOT NULL",
     ),
     index("ix_ai_decisions_rare", "created_at", "id", where=RARE_STAGES),
+    index("ix_ai_decisions_checks", "created_at", "id", where=IS_CHECK),
     index("ix_ai_decisions_topics", "created_at", "id", "user_id", "reason_code", where=HAS_TOPICS),
     index("ix_ai_decisions_account_topics", "user_id", "created_at", "id", "reason_code", where=HAS_TOPICS),
     postgresql_partition_by="RANGE (created_at)",
@@ -473,7 +484,7 @@ checks: Final = table(
     required("decision_id", sa.Uuid),
     required("created_at", Timestamp),
     *required_texts("conversation_id", "author_id"),
-    required("request_hash", sa.LargeBinary, comment="SHA-256: the same id with other content is refused"),
+    required("request_hash", sa.Text, comment="SHA-256: the same id with other content is refused"),
     sa.Column("verdict", JSONB, comment="as it was answered; NULL: erased"),
     index("ix_checks_created_at", "created_at"),
     index("ix_checks_decision_id", "decision_id"),

@@ -95,6 +95,13 @@ JOBS: Final = (
     endless(Process.WORKER, "send_retractions", "retractor.run", "puts retractions on their stream"),
     endless(Process.WORKER, "send_escalations", "escalation_relay.run", "puts escalations on their stream"),
     endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
+    endless(
+        Process.WORKER,
+        "late_moderation",
+        "late_moderation.run_once",
+        "moderates texts that passed while moderation was away",
+        every_s=5.0,
+    ),
     endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
     endless(Process.WORKER, "models", "refresh_models", "uses changed model servers", every_s=0.5),
     endless(Process.WORKER, "clock", "keep_clock", "reads the clock of Postgres", every_s=1.0),

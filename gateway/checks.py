@@ -13,7 +13,8 @@ from uuid import UUID, uuid4
 import structlog
 
 from db.access_log import LoggedAction
-from db.commits.checks import KnownCheck, look_up_check, record_check
+from db.commits.checks import KnownCheck, look_up_check
+from db.commits.record import record_check
 from db.commits.stored_event import Recorded
 from db.health.start import require_database
 from db.pool import WORKER_ROLE
@@ -197,7 +198,7 @@ def _require_right(visit: Visit, user_id: str) -> None:
     raise Refused(403, "Not allowed", f"Nothing was checked. {problem}.", problems=(problem,))
 
 
-def _repeated(known: KnownCheck, digest: bytes) -> CheckVerdict:
+def _repeated(known: KnownCheck, digest: str) -> CheckVerdict:
     """The stored verdict of a repeated check."""
     if known.request_hash == digest and known.verdict is not None:
         return known.verdict

@@ -24,6 +24,11 @@ class PublishRates:
         self._most_events = most_events
         self._per_s = per_s
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return bool(self._per_s)
+
     def wait_s(self, token: str, events: Mapping[str, int]) -> float:
         """Take events by account; seconds to wait when there are too many, and nothing was taken.
 

@@ -37,6 +37,7 @@ from tasks.lanes.engine import Engine
 from tasks.lanes.stream import Lanes
 from tasks.lanes.takeovers import EarlyTakeovers
 from tasks.lanes.upkeep import EngineLimits
+from tasks.late_moderation import LateModeration
 from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards
 from tasks.limits.spending import Spending
@@ -294,6 +295,21 @@ class WorkerParts:
             policy_defaults=policy_defaults(self.settings),
             metrics=self.metrics,
             traces=self.traces,
+        )
+
+    @cached_property
+    def late_moderation(self) -> LateModeration:
+        """Moderates what passed while moderation was away."""
+        return LateModeration(
+            pool=self.pool,
+            models=self.models,
+            rulebooks=self.rulebooks,
+            limits=self.limits.accounts,
+            spending=self.spending,
+            holds=self.holds,
+            now=self.clock.now,
+            retracted=self.retractor.nudge,
+            metrics=self.metrics,
         )
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-FIRST_TO_LAST: Final = ("chaos", "browser", "snapshots", "integration", "contract", "unit")
+FIRST_TO_LAST: Final = ("browser", "chaos", "snapshots", "integration", "contract", "unit")
 """Folders by the time their files take: many short files at the end leave no process waiting for another."""
 SHARING: Final = frozenset({"browser"})
 """Folders whose files share what takes long to build."""
@@ -45,5 +45,5 @@ def folder(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:  # of the hook
-    """One process more than cores: tests wait for servers for a third of their time."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores: tests wait for servers for a third of their time."""
+    return (os.cpu_count() or 1) + 2

@@ -208,9 +208,10 @@ class AccountSettings(BaseModel):
     injection_check: Annotated[
         bool,
         Setting(
-            title="Leave out passages with instructions",
+            title="Instructions to the model",
             section=Section.MODERATION,
-            help="Passages that give instructions to the model are not shown to it; see docs/screening.md.",
+            help="Passages that give instructions to the model are not shown to it, and messages that do are"
+            " not answered; see docs/screening.md.",
             warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
         ),
     ]
@@ -439,6 +440,15 @@ class AccountSettings(BaseModel):
             title="Retract replies to deleted messages",
             section=Section.PEOPLE,
             help="When an author deletes a message, the channel is asked to delete the reply to it.",
+        ),
+    ]
+    retract_flagged: Annotated[
+        bool,
+        Setting(
+            title="Retract replies that moderation flags late",
+            section=Section.MODERATION,
+            help="When a text that passed without moderation is flagged later, the channel is asked to delete"
+            " the reply.",
         ),
     ]
     reply_mode: Annotated[

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 from worker import conversation_endings, held_texts, moderation
 from worker.assessment import initial_search, recheck_search, texts_read_once
@@ -24,6 +26,7 @@ from worker.steps import (
     second_draft,
     several_models,
     suggesting,
+    window,
 )
 from worker.steps.ahead import Ahead
 from worker.steps.run import EventCase, Run
@@ -43,6 +46,9 @@ STILL_MODERATED: Final = (Reason.TOO_LATE, Reason.BUDGET_SPENT)
 
 CONTEXT_FRESH_S: Final = 5.0
 """Age from which the context is read again: above a burst window, below a hold; chosen, not measured."""
+
+Lines: TypeAlias = "asyncio.Future[tuple[Message, ...]]"
+"""The stored history as soon as it is read, while the search goes on."""
 
 
 async def decide(case: EventCase, ports: Ports) -> Decision:
@@ -67,8 +73,10 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     if settled is not None:  # the text may be another one, of a publisher that knows no edits
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     with texts_read_once():
-        async with Ahead(run=run, steps=_context, fresh_s=CONTEXT_FRESH_S) as context_ahead:
-            blocked = await _blocked(run, context_ahead)
+        lines: Lines = asyncio.get_running_loop().create_future()
+        steps = partial(_context, lines=lines)
+        async with Ahead(run=run, steps=steps, fresh_s=CONTEXT_FRESH_S) as context_ahead:
+            blocked = await _blocked(run, context_ahead, lines)
             if blocked is not None:
                 kept = blocked.reason_code in REMEMBERED and case.event.type is not EventType.CHECK
                 blocked = checking.with_given_draft(case.event, blocked)
@@ -104,7 +112,7 @@ class _Context:
     ending: Ending | None = None
 
 
-async def _blocked(run: Run, context_ahead: Ahead[_Context]) -> Ending | None:
+async def _blocked(run: Run, context_ahead: Ahead[_Context], lines: Lines) -> Ending | None:
     """The ending of an event that no model is asked to answer; its context is read beside its moderation."""
     text, edited = run.case.event.text, run.case.event.type is EventType.MESSAGE_EDITED
     closed = guards.scope_ending(run)
@@ -122,17 +130,23 @@ async def _blocked(run: Run, context_ahead: Ahead[_Context]) -> Ending | None:
     if edited:
         return await guards.moderation_ending(run, text, MESSAGE)
     context_ahead.begin()
+    earlier: tuple[str, ...] = ()
+    if window.is_judged_with_earlier(run):
+        history = await context_ahead.early(lines)
+        earlier = window.earlier_texts(run, history)
     return (
-        await guards.moderation_ending(run, text, MESSAGE)
+        await window.moderation_ending(run, earlier)
         or await guards.unseen_attachment_ending(run)
         or await guards.merged_ending(run)
         or guards.too_late_ending(run)
     )
 
 
-async def _context(run: Run) -> _Context:
+async def _context(run: Run, lines: Lines) -> _Context:
     """The conversation and what the account's documents say, or the ending that follows from these."""
     history = await context.history(run)
+    if not lines.done():
+        lines.set_result(history)
     if (check := run.case.event.check) is not None:
         given = checking.given_draft(check)
         if check.is_assessed:

@@ -145,7 +145,8 @@ class Reason(StrEnum):
             family=ReasonFamily.BLOCKED,
             error_class=ErrorClass.PRE_BLOCKED,
             label="Rule matched the message",
-            when="a rule matched the message; the exchange is quarantined",
+            when="a rule matched the message, or it has an instruction to the model (`injection_check`,"
+            " matched rule such as `injection:override`); the exchange is quarantined",
         ),
     )
     MODERATION_FLAGGED = (

@@ -55,7 +55,7 @@ class RiskText(StrEnum):
 
     SWITCHED_ON = "AI is switched on where it was off: from then on replies are sent to people."
     REPLY_UNTESTED = "The account's rules no longer test replies."
-    PASSAGES_UNCHECKED = "Passages with instructions to the model are no longer left out."
+    PASSAGES_UNCHECKED = "Passages and messages with instructions to the model reach the model."
     UNMASKED = "E-mail addresses, phone, card and account numbers are sent to the model vendors again."
     THRESHOLD_REMOVED = "%(category)s: the threshold %(old)s is removed, the API's own flag decides."
     LESS_STRICT = "%(category)s: only scores of %(new)s or more are stopped, so more messages pass."

@@ -22,7 +22,7 @@ from review.api.change_shapes import STRICT
 from review.http.visit import Visit
 from review.typed.kinds import FILLED, TIME
 
-Subject: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=SUBJECT_CHARS)]
+SubjectText: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=SUBJECT_CHARS)]
 GivenReason: TypeAlias = Annotated[str, Field(pattern=FILLED, max_length=REASON_CHARS)]
 
 
@@ -33,7 +33,7 @@ class NewHoldBody:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     kind: HoldKind
-    subject: Subject
+    subject: SubjectText
     reason: GivenReason
     until: Annotated[str, Field(pattern=f"^(?:{TIME})?$")] = ""
 
@@ -62,7 +62,7 @@ class NewErasureBody:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     kind: ErasureKind
-    subject: Subject
+    subject: SubjectText
     reason: GivenReason
 
 

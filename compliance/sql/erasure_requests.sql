@@ -110,7 +110,7 @@ BEGIN
     ids := ids || ARRAY(SELECT a.id FROM answers a WHERE a.decision_id = ANY(ids));
     FOREACH name IN ARRAY ARRAY['messages', 'quarantine', 'held_drafts', 'decision_comments', 'outbox',
                                 'escalations', 'answers', 'retractions', 'decision_reviews',
-                                'golden_items', 'appeals', 'checks'] LOOP
+                                'golden_items', 'appeals', 'checks', 'unmoderated_texts'] LOOP
         EXECUTE format('SELECT count(*) FROM %I t WHERE t.user_id = $1 AND t.decision_id = ANY($2)', name)
             INTO found USING e.user_id, ids;
         counts := counts || jsonb_build_object(name, found);

@@ -119,6 +119,9 @@ BEGIN
     DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('held_drafts', gone);
+    DELETE FROM unmoderated_texts t WHERE t.decision_id = ANY(ids);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    counts := counts || jsonb_build_object('unmoderated_texts', gone);
     DELETE FROM customer_feedback t WHERE t.id = ANY(ids) OR t.decision_id = ANY(ids);
     GET DIAGNOSTICS gone = ROW_COUNT;
     counts := counts || jsonb_build_object('customer_feedback', gone);
@@ -303,6 +306,7 @@ BEGIN
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM checks
         UNION ALL SELECT user_id, decision_id, conversation_id, created_at, author_id FROM appeals
         UNION ALL SELECT user_id, id, conversation_id, created_at, author_id FROM customer_feedback
+        UNION ALL SELECT user_id, decision_id, conversation_id, decided_at, author_id FROM unmoderated_texts
     ) AS r
     WHERE r.user_id = e.user_id AND r.created_at <= e.started_at AND (e.kind = 'account'
             OR r.conversation_id = ANY(places) OR e.kind = 'author' AND r.author_id = e.subject)

@@ -16,7 +16,7 @@ from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows, first_row, from_row, rows_as
-from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, messages, outbox
+from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, checks, messages, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
 """A row of ``decision_query``: the decision, its reply and a person's answer, by column."""
@@ -30,7 +30,7 @@ MOST_LINES: Final = 60
 MOST_PASSAGES: Final = 50
 
 _REPLY: Final = (
-    outbox.c.text.label("reply_text"),
+    sa.func.coalesce(outbox.c.text, checks.c.verdict["text"].astext).label("reply_text"),
     outbox.c.delivered_at.label("reply_delivered_at"),
     outbox.c.cancelled_at.label("reply_cancelled_at"),
     outbox.c.cancel_reason.label("reply_cancel_reason"),
@@ -42,7 +42,7 @@ _REPLY: Final = (
 )
 INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
-_WITH_REPLY: Final = ai_decisions.outerjoin(
+_SENT: Final = ai_decisions.outerjoin(
     outbox,
     sa.and_(
         outbox.c.user_id == ai_decisions.c.user_id,
@@ -50,6 +50,8 @@ _WITH_REPLY: Final = ai_decisions.outerjoin(
         outbox.c.decision_id == ai_decisions.c.id,
     ),
 ).outerjoin(answered_decisions, answered_decisions.c.decision_id == ai_decisions.c.id)
+_WITH_REPLY: Final = _SENT.outerjoin(checks, checks.c.decision_id == ai_decisions.c.id)
+"""The text that a program may send is in the verdict of its check."""
 _IN_HISTORY: Final = (
     sa.exists()
     .where(

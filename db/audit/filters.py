@@ -22,7 +22,7 @@ from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
-from db.tables import ai_decisions, event_keys
+from db.tables import IS_CHECK, ai_decisions, event_keys
 from worker.model import Tier
 
 RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
@@ -37,6 +37,8 @@ ASSESSED: Final = sa.literal_column(
     figure_sql.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
 )
 """Whether a draft was assessed, so that the confidence is its assessment."""
+CHECKED: Final = sa.literal_column(f"(ai_decisions.{IS_CHECK.removeprefix('(')}", sa.Boolean)
+"""Whether a program had it checked; the expression of the index."""
 _PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
 
 
@@ -49,6 +51,13 @@ class ReviewFilter(StrEnum):
     OVERTURN = "overturn"
     UNSURE = "unsure"
     DISPUTED = "disputed"
+
+
+class SourceFilter(StrEnum):
+    """Whence the message came: by the stream, or with a check of a program."""
+
+    STREAM = "stream"
+    CHECK = "check"
 
 
 class AnsweredFilter(StrEnum):
@@ -114,6 +123,7 @@ class Filters:
     review: ReviewFilter | None = None
     answered: AnsweredFilter | None = None
     feedback: FeedbackFilter | None = None
+    source: SourceFilter | None = None
     assignee: str | None = None
     further: tuple[FeatureFilter, ...] = ()
     text: str | None = None
@@ -245,6 +255,8 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         yield known
     else:
         yield from snapshot_filters.scan_conditions(*marks)
+    if filters.source is not None:
+        yield CHECKED if filters.source is SourceFilter.CHECK else sa.func.coalesce(~CHECKED, sa.true())
     if filters.ran is not None:
         yield sa.literal_column(figure_sql.run_condition(filters.ran, **_PARTS), sa.Boolean)
 

@@ -1,19 +1,14 @@
-"""The commit of a check with its verdict, once per account and id."""
+"""What is stored of a check: its verdict, and who owns its conversation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
-from db.commits.commit_sql import KEY_OF_CHECK
-from db.commits.record import commit_alone
-from db.commits.values import commit_values
 from db.history.conversation_owners import conversation_state
 from db.pool import Pool, fetch_rows
-from worker.model import CheckVerdict, ConversationState, Decision, Event
-from worker.stored_json import object_writer, read_object
+from worker.model import CheckVerdict, ConversationState, Event
+from worker.stored_json import read_object
 
 LOOK_UP: Final = """
     SELECT k.request_hash, k.verdict, c.people_until, c.changes
@@ -33,7 +28,7 @@ class KnownCheck:
         conversation: who owns its conversation.
     """
 
-    request_hash: bytes | None
+    request_hash: str | None
     verdict: CheckVerdict | None
     conversation: ConversationState
 
@@ -55,15 +50,3 @@ async def look_up_check(source: Pool, event: Event) -> KnownCheck:
         verdict=None if verdict is None else read_object(CheckVerdict, verdict, "", []),
         conversation=conversation_state(people_until, changes, event.received_at),
     )
-
-
-async def record_check(source: Pool, decision: Decision, request_hash: bytes) -> bool:
-    """Commit the decision of a check with its verdict; False when one with its id was stored before.
-
-    Raises:
-        StorageUnavailable: the outcome is unknown; safe to repeat.
-    """
-    assert decision.check is not None  # the decision of a check
-    verdict = orjson.dumps(object_writer(CheckVerdict)(decision.check)).decode()
-    values = commit_values(decision) | {"request_hash": request_hash, "verdict": verdict}
-    return await commit_alone(source, decision, KEY_OF_CHECK, values)

@@ -11,7 +11,9 @@ from db.customer_feedback.storing import JOIN_FEEDBACK, STORE_FEEDBACK
 from db.escalations.closing import CLOSE_WITH_MESSAGE
 from db.escalations.opening import OPEN_ESCALATION, OPEN_FOLLOW_UP
 from db.history.conversation_owners import TAKE_CONVERSATION
+from db.late_moderation.settling import STORE_UNMODERATED
 from db.webhooks.changes import RETURNING_OWNER, STORE_DECISION_EVENT, STORE_TAKEN_EVENT, withdraw_replies
+from worker.late_moderation import unmoderated_roles
 from worker.model import Decision, EventType
 from worker.reasons import Reason
 
@@ -36,13 +38,14 @@ KEY_OF_BURIED: Final = f"""
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
 """Takes over the key of an entry that became a dead letter, for a further entry of its event."""
-KEY_OF_CHECK: Final = """
+KEY_OF_CHECK_FROM: Final = """
     INSERT INTO checks (
         user_id, event_id, decision_id, created_at, conversation_id, author_id, request_hash, verdict)
-    VALUES (%(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
-        %(request_hash)s, %(verdict)s::jsonb)
+    SELECT %(user_id)s, %(event_id)s, %(id)s, %(created_at)s, %(conversation_id)s, %(author_id)s,
+        %(request_hash)s, %(verdict)s::jsonb {source} {order}
     ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
 """
+KEY_OF_CHECK: Final = KEY_OF_CHECK_FROM.format(source="", order="")
 """A check is no event of a stream, so it has a key of its own."""
 REPLY_TO_MESSAGE: Final = """
     o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
@@ -101,19 +104,25 @@ WITH key AS ({{key}}), decision AS (
 ){{change}}
 SELECT array_agg(key.id){{made}} FROM key
 """
-_KEYS_OF_ROWS: Final = KEY_FROM.format(
-    source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
-)
+_OF_ROWS: Final = {"source": "FROM rows", "order": "ORDER BY rows.user_id, rows.event_id, rows.id"}
 _OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=STORE_LEDGER, made=STORE_DECISION_EVENT)
-COMMIT_SEVERAL: Final = f"""
+
+
+def _commit_several(key: str) -> str:
+    return f"""
 WITH rows AS MATERIALIZED ({ROWS}), taken AS (
-    {over_rows(_KEYS_OF_ROWS, "rows")}
+    {over_rows(key.format(**_OF_ROWS), "rows")}
 ), key AS (SELECT rows.* FROM rows JOIN taken USING (id){over_rows(_OVER_ROWS, "key")}
 """
+
+
+COMMIT_SEVERAL: Final = _commit_several(KEY_FROM)
 """``COMMIT`` over the rows of several events, for those that change neither history nor owner.
 
 Keys are taken in their order, so that two batches with the same events cannot wait for each other.
 """
+COMMIT_CHECKS: Final = _commit_several(KEY_OF_CHECK_FROM)
+"""The same of several checks."""
 HANDOFF: Final = f""", handed AS ({TAKE_CONVERSATION.format(user_id="key.user_id", source="FROM key")}
     {RETURNING_OWNER}){STORE_TAKEN_EVENT}"""
 EDIT: Final = """, former AS (
@@ -200,15 +209,14 @@ def change_of(decision: Decision) -> str:
         change = DELETION
     elif is_flagged_edit(decision):
         change = FLAGGED_EDIT
-    if decision.event.feedback is not None:
-        change += STORE_FEEDBACK
-    if decision.rated_first:
-        change += JOIN_FEEDBACK
-    if decision.event.edited_first and not decision.quarantine:
-        change += REPLACED
-    if decision.held:
-        change += STORE_HELD_DRAFTS
-    return change
+    further = (
+        (bool(unmoderated_roles(decision)), STORE_UNMODERATED),
+        (decision.event.feedback is not None, STORE_FEEDBACK),
+        (decision.rated_first, JOIN_FEEDBACK),
+        (decision.event.edited_first and not decision.quarantine, REPLACED),
+        (bool(decision.held), STORE_HELD_DRAFTS),
+    )
+    return change + "".join(part for is_needed, part in further if is_needed)
 
 
 def is_flagged_edit(decision: Decision) -> bool:

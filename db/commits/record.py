@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
+import orjson
 import psycopg
 
 from db.commits.commit_sql import (
+    COMMIT_CHECKS,
     COMMIT_SEVERAL,
     KEY,
     KEY_OF_BURIED,
+    KEY_OF_CHECK,
     change_of,
     commit_statement,
     is_flagged_edit,
@@ -25,8 +29,9 @@ from db.pool import Pool, checkout
 from db.rows import first_value
 from db.schema.partitions import ENSURE_PARTITIONS
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import Decision, EventType, Owner
+from worker.model import CheckVerdict, Decision, EventType, Owner
 from worker.reasons import Reason
+from worker.stored_json import object_writer
 
 LOCK_READ_TABLES: Final = """
     LOCK TABLE ai_rules, messages, documents, chunks, embedders, chunk_embeddings, compiled_rules
@@ -52,7 +57,7 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
     found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
         return found.outcome
-    if await commit_alone(source, decision, KEY_OF_BURIED, values):
+    if await _commit_alone(source, decision, KEY_OF_BURIED, values):
         return Recorded.NEW
     found = await look_up_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
@@ -76,23 +81,40 @@ def _unexplained(decision: Decision, found: StoredEvent) -> str:
 async def _commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:
     """Commit, together with other events where the commit changes neither history nor owner."""
     if change_of(decision):
-        return await commit_alone(source, decision, KEY, values)
+        return await _commit_alone(source, decision, KEY, values)
     return await call_batched(source, COMMITS, commit_row(values))
 
 
-async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[bool, ...]:
-    """Commit several events in one transaction; which of them were new."""
+async def _commit_together(
+    source: Pool, rows: Sequence[CommitRow], *, statement: str = COMMIT_SEVERAL
+) -> tuple[bool, ...]:
+    """Commit several events or checks in one transaction; which of them were new."""
     values = {"rows": rows_json(rows)}
     async with checkout(source) as connection:
         try:
-            found = await first_value(connection, COMMIT_SEVERAL, values)
+            found = await first_value(connection, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(ENSURE_PARTITIONS, (rows[0].at.date(),))
-            found = await first_value(connection, COMMIT_SEVERAL, values)
+            found = await first_value(connection, statement, values)
     return tuple(row.decision_id in (found or ()) for row in rows)
 
 
 COMMITS: Final = BatchedCall(together=_commit_together)
+CHECK_COMMITS: Final = BatchedCall(together=partial(_commit_together, statement=COMMIT_CHECKS))
+
+
+async def record_check(source: Pool, decision: Decision, request_hash: str) -> bool:
+    """Commit the decision of a check with its verdict; False when one with its id was stored before.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
+    """
+    assert decision.check is not None  # the decision of a check
+    verdict = orjson.dumps(object_writer(CheckVerdict)(decision.check)).decode()
+    values = commit_values(decision) | {"request_hash": request_hash, "verdict": verdict}
+    if change_of(decision):
+        return await _commit_alone(source, decision, KEY_OF_CHECK, values)
+    return await call_batched(source, CHECK_COMMITS, commit_row(values))
 
 
 async def rehearse(connection: Connection, decision: Decision) -> None:
@@ -109,8 +131,7 @@ async def rehearse(connection: Connection, decision: Decision) -> None:
             raise psycopg.Rollback(commit)
 
 
-async def commit_alone(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
-    """Commit one decision by the statement of its key; whether the key is new."""
+async def _commit_alone(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
     statement = commit_statement(decision, key)
     async with checkout(source) as connection:
         try:

@@ -16,7 +16,7 @@ PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 TEXTS: Final = (
     *("user_id", "event_id", "entry_id", "message_id", "conversation_id", "author_id", "scope", "text"),
     *("decision", "reason_code", "reason", "matched_rule", "message_text", "rejection_reason"),
-    *("rejected_draft", "reply", "draft", "disclosure", "role", "recording", "type", "sign"),
+    *("rejected_draft", "reply", "draft", "disclosure", "role", "recording", "type", "sign", "request_hash"),
 )
 TYPES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -33,6 +33,7 @@ TYPES: Final[Mapping[str, str]] = MappingProxyType(
         "metadata": "jsonb",
         "trace": "jsonb",
         "costs": "jsonb",
+        "verdict": "jsonb",
         "degraded": "boolean",
         "quarantine": "boolean",
         "remember": "boolean",

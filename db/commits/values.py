@@ -14,6 +14,7 @@ from db.customer_feedback.storing import feedback_values
 from db.escalations.opening import opening_values
 from db.history.conversation_owners import OwnerCause
 from worker.assessment.policies.reply_metadata import reply_metadata
+from worker.late_moderation import unmoderated_roles
 from worker.model import TRACE_FIELDS, Decision, EventType, Json, MessageRole
 from worker.reply_sentences import supported_sentences
 from worker.snapshot import snapshot_json
@@ -76,6 +77,9 @@ def commit_values(decision: Decision) -> dict[str, Any]:
         "costs": ledger_json(decision),
         "recording": b64encode(decision.recording).decode() if decision.recording is not None else None,
         "overtaken": decision.overtaken,
+        "request_hash": None,
+        "verdict": None,
+        "unmoderated": [each.value for each in unmoderated_roles(decision)],
         **feedback_values(decision),
         **opening_values(decision),
     }

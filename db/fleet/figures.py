@@ -30,6 +30,8 @@ WAITING: Final = sa.text("""
             WHERE d.state = 'waiting' AND e.state = 'enabled') AS webhooks_oldest,
         (SELECT count(*) FROM webhook_endpoints WHERE failing_since IS NOT NULL AND state = 'enabled'
             OR disabled_reason = 'failing') AS endpoints_failing,
+        (SELECT count(*) FROM unmoderated_texts WHERE checked_at IS NULL) AS unmoderated_waiting,
+        (SELECT min(decided_at) FROM unmoderated_texts WHERE checked_at IS NULL) AS unmoderated_oldest,
         (SELECT count(*) FROM escalations WHERE closed_at IS NULL) AS escalations_open,
         (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest,
         (SELECT max(created_at) FROM ai_decisions) AS last_decision,
@@ -56,6 +58,7 @@ class StoredFigures:
         outbox_oldest: when the oldest of the waiting replies was stored; None without one. The same of the
             other times.
         webhooks_waiting: deliveries to enabled endpoints.
+        unmoderated_waiting: exchanges that passed without moderation and are not checked yet.
         endpoints_failing: webhook endpoints that failed last time, or were disabled because they failed.
         longest_hold_s: the greatest ``hold_max_s`` of any account; 0 without accounts.
         partitions_ahead: months after this one that have a partition.
@@ -78,6 +81,8 @@ class StoredFigures:
     queue_oldest: dict[str, datetime]
     budgets_reached: tuple[tuple[str, str], ...] = ()
     rollouts_returned: tuple[str, ...] = ()
+    unmoderated_waiting: int = 0
+    unmoderated_oldest: datetime | None = None
     shadows_running: int = 0
     shadows_failed: int = 0
 

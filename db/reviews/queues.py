@@ -24,7 +24,7 @@ class QueueKind(StrEnum):
 
     ``escalations``: every escalated decision. ``sample``: a random part of what ``Drawn`` names. ``second``:
     blind second readings, dealt by reviews in other queues. ``hand``: decisions added by a lead.
-    ``objections``: replies that a customer calls wrong.
+    ``objections``: replies that a customer calls wrong, and what moderation flagged late.
     """
 
     ESCALATIONS = "escalations"

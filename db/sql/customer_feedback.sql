@@ -1,4 +1,5 @@
--- The marks that count: the newest of each author about a decision. The one join of feedback and decisions.
+-- What counts: the newest marks of each author about a decision, and every remark without a mark. The one join
+-- of feedback and decisions.
 -- Read with the reader's own rights.
 
 CREATE OR REPLACE VIEW standing_feedback WITH (security_invoker = true) AS
@@ -7,10 +8,11 @@ SELECT f.id, f.decision_id, f.decision_at, f.user_id, f.author_id, f.thumb, f.ra
 FROM customer_feedback f
 WHERE f.decision_id IS NOT NULL
     AND NOT EXISTS (SELECT FROM customer_feedback newer
-                    WHERE newer.decision_id = f.decision_id AND newer.author_id = f.author_id
+                    WHERE f.wrong IS NOT NULL AND newer.wrong IS NOT NULL AND newer.decision_id = f.decision_id AND newer.author_id = f.author_id
                         AND (newer.rated_at, newer.id) > (f.rated_at, f.id));
 
--- What objects to a decision after the decision: a customer who calls a sent text of the AI wrong.
+-- What objects to a decision after the decision: a customer who calls a sent text of the AI wrong, and
+-- moderation that flags a text which passed without a result.
 CREATE OR REPLACE VIEW objections WITH (security_invoker = true) AS
 SELECT f.decision_id, f.decision_at, f.user_id, f.joined_at AS objected_at, 'feedback' AS objection
 FROM standing_feedback f
@@ -20,4 +22,7 @@ WHERE f.wrong AND NOT d.snapshot_json ? 'erased' AND (
                 AND o.decision_id = d.id AND o.delivered_at IS NOT NULL)
     OR EXISTS (SELECT FROM answered_decisions a
                WHERE a.decision_id = f.decision_id AND a.state IN ('approved', 'edited')
-                   AND a.delivered_at IS NOT NULL));
+                   AND a.delivered_at IS NOT NULL))
+UNION ALL
+SELECT u.decision_id, u.decided_at, u.user_id, u.checked_at, 'late_moderation'
+FROM unmoderated_texts u WHERE u.result = 'flagged';

@@ -4,10 +4,13 @@
 GRANT SELECT ON account_words, ai_rules, alembic_version, appeals, chunk_embeddings, chunks,
     documents, embedders, erasure_items, erasures, model_servers, retention_limits, running_rollouts,
     webhook_endpoints TO hushgate_worker;
-GRANT SELECT, INSERT ON budget_crossings, checks, customer_feedback, escalations, event_keys, outbox, outgoing_events, retractions TO
+GRANT SELECT, INSERT ON budget_crossings, checks, customer_feedback, escalations, event_keys, outbox,
+    outgoing_events, retractions TO
     hushgate_worker;
 GRANT SELECT, INSERT, DELETE ON compiled_rules, messages TO hushgate_worker;
-GRANT SELECT, INSERT, UPDATE ON account_costs, conversations, webhook_deliveries TO hushgate_worker;
+GRANT SELECT, INSERT, UPDATE ON account_costs, conversations, unmoderated_texts, webhook_deliveries TO
+    hushgate_worker;
+GRANT INSERT (person, action, user_id, decision_id, detail) ON access_log TO hushgate_worker;
 GRANT INSERT ON ai_decisions, dead_letters, duplicates, held_drafts, quarantine, recordings TO
     hushgate_worker;
 GRANT UPDATE (decision_id, decision_at, joined_at) ON customer_feedback TO hushgate_worker;
@@ -26,10 +29,9 @@ GRANT UPDATE (state, disabled_reason, failures, failing_since, failed_at, paused
 
 -- Review pages, API and command line of people.
 GRANT SELECT ON account_costs, ai_decisions, alembic_version, answered_decisions, audit_log_checkpoints,
-    audit_log_leaves, audit_log_nodes, audit_log_removals, budget_crossings, checks, compiled_rules, customer_feedback, dead_letters, duplicates,
-    embedders, erasures, event_keys, held_drafts, objections, purged, recordings, retention_limits, standing_feedback
-    TO
-    hushgate_reviewer;
+    audit_log_leaves, audit_log_nodes, audit_log_removals, budget_crossings, checks, compiled_rules,
+    customer_feedback, dead_letters, duplicates, embedders, erasures, event_keys, held_drafts, objections,
+    purged, recordings, retention_limits, standing_feedback, unmoderated_texts TO hushgate_reviewer;
 GRANT SELECT, INSERT ON access_log, ai_rules, answers, appeals, candidates, chunk_embeddings, chunks,
     decision_comments, decision_reviews, document_files, escalations, legal_holds, outbox, outgoing_events,
     shadow_results, subject_notes, trial_steps, trials TO hushgate_reviewer;
@@ -82,7 +84,7 @@ GRANT UPDATE (through) ON audit_log_checkpoints TO hushgate_audit;
 GRANT USAGE ON SEQUENCE messages_id_seq TO hushgate_worker, hushgate_reviewer;
 
 -- Functions with the owner's rights, and those that they call. Functions of indexes stay callable by all.
-REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_append_only,
+REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_append_only, hushgate_author_counts,
     hushgate_begin_erasure, hushgate_cancel_erasure, hushgate_confirm_erasure, hushgate_count_words,
     hushgate_drop_letters, hushgate_drop_partitions, hushgate_end_exports, hushgate_ensure_partitions,
     hushgate_entry_until, hushgate_erase_again, hushgate_erase_copies, hushgate_erase_decisions,
@@ -103,7 +105,7 @@ GRANT EXECUTE ON FUNCTION hushgate_forget_dropped, hushgate_lock_log TO hushgate
 GRANT EXECUTE ON FUNCTION hushgate_cancel_erasure, hushgate_confirm_erasure, hushgate_drop_letters,
     hushgate_remove_sample, hushgate_request_erasure, hushgate_rotate_secret, hushgate_word_vector TO
     hushgate_reviewer;
-GRANT EXECUTE ON FUNCTION hushgate_add_stream_counts, hushgate_begin_erasure, hushgate_drop_partitions,
+GRANT EXECUTE ON FUNCTION hushgate_add_stream_counts, hushgate_author_counts, hushgate_begin_erasure, hushgate_drop_partitions,
     hushgate_ensure_partitions, hushgate_erase_again, hushgate_erase_decisions, hushgate_erase_queries,
     hushgate_erase_rows, hushgate_erasure_scope, hushgate_expire_held_drafts, hushgate_finish_erasure,
     hushgate_next_erasure_phase, hushgate_preview_erasure, hushgate_sign_erasure, hushgate_store_event,

@@ -25,14 +25,17 @@ import redis
 
 from . import slack, slack_forms
 from .client import call
-from .consumer import ESCALATIONS, Consumer
+from .consumer import ESCALATIONS, EVENTS, REPLIES, Consumer
 from .environment import hushgate, setting
 from .hushgate import Away, Hushgate, Refused, conversation_path
 from .lease import LEASE_S, Lease
 from .recipe import Gone, Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
 
-POLL_S: Final = 15.0
-"""Each poll is a line of Hushgate's access log."""
+POLL_S: Final = 5.0
+"""Between two polls while events, replies or escalations come; each is a line of Hushgate's access log."""
+QUIET_S: Final = 600.0
+"""The same while none come: drafts grow too old, and people close messages on the pages."""
+STREAMS: Final = (EVENTS, REPLIES, ESCALATIONS)
 BLOCK_S: Final = min(1.0, LEASE_S / 4)
 ANSWER_S: Final = 15
 """Moderation of an answer takes its time."""
@@ -61,7 +64,8 @@ class Desk:
         group = f"{slack.NAME}:{inbox.account}"
         self.asked, self.presses = f"{group}:asked", f"{group}:presses"
         self.lease = Lease(client, f"{group}:desk", f"desk-{os.getpid()}-{id(self)}")
-        self.next_poll = 0.0
+        self.polled_at = -QUIET_S
+        self.traffic: list[object] = []
         self.stopping = False
 
     def run(self) -> None:
@@ -74,7 +78,7 @@ class Desk:
                 time.sleep(min(getattr(error, "after_s", 1.0), 5.0))
 
     def step(self) -> None:
-        """Do what was pressed, then ask about what waits when its time has come."""
+        """Do what was pressed, then ask about what waits when something may have begun to wait."""
         if not self.lease.take():
             time.sleep(BLOCK_S)
             return
@@ -83,10 +87,26 @@ class Desk:
             with _logged(f"press {entry_id}"):
                 self.press(json.loads(fields["data"]))
             self.redis.xdel(self.presses, entry_id)
-        if time.monotonic() >= self.next_poll and self.lease.renew():
-            self.next_poll = time.monotonic() + POLL_S
+        if self.is_due() and self.lease.renew():
             with _logged("poll"):
                 self.poll()
+
+    def is_due(self) -> bool:
+        """Whether a stream has other entries than at the last poll, or that was long ago."""
+        quiet_s = time.monotonic() - self.polled_at
+        traffic = [self.newest(each) for each in STREAMS] if quiet_s >= POLL_S else self.traffic
+        if traffic == self.traffic and quiet_s < QUIET_S:
+            return False
+        self.polled_at, self.traffic = time.monotonic(), traffic
+        return True
+
+    def newest(self, stream: str) -> object:
+        """What changes when an entry is added, or removed as its event was decided."""
+        try:
+            found: Any = self.redis.xinfo_stream(stream)
+        except redis.ResponseError:  # no entry was ever added
+            return None
+        return found["length"], found["last-generated-id"]
 
     def poll(self) -> None:
         """Ask about what began to wait; say who answered what no longer waits."""
@@ -125,8 +145,14 @@ class Desk:
         """Post the message with its buttons once: after a crash it is looked for."""
         stamp = self.posted_before(decision_id) if was_tried else None
         if stamp is None:
+            body = self.shown(decision_id)
             self.redis.hset(self.asked, decision_id, "")
-            stamp = read(self.slack("/chat.postMessage", self.shown(decision_id)), "ts", str)
+            try:
+                stamp = read(self.slack("/chat.postMessage", body), "ts", str)
+            except TryLater as error:
+                if error.is_limit:  # Slack took nothing
+                    self.redis.hdel(self.asked, decision_id)
+                raise
         self.redis.hset(self.asked, decision_id, stamp)
 
     def posted_before(self, decision_id: str) -> str | None:

@@ -40,7 +40,6 @@ TOKEN: Final = re.compile(r"\d+:[\w-]+", re.ASCII)
 """What BotFather gives; to another form Telegram answers 404, as if the message were gone."""
 START: Final = re.compile(r"/start(@\w+)?(\s|$)", re.ASCII)
 """What Telegram writes for a person who opens the chat with the bot."""
-COMMAND: Final = re.compile(r"/\w+(@\w+)?\s*", re.ASCII)
 
 
 def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> None:
@@ -145,9 +144,9 @@ def _is_asked(message: Json, setup: Setup) -> bool:
 
 
 def _asked(text: str, setup: Setup) -> str:
-    """The question without the command and the bot's name before it."""
-    stripped = COMMAND.sub("", text, count=1) if text.startswith("/") else text
-    return _mention(setup).sub("", stripped, count=1).strip() or text
+    """The question without the bot's name, or a command of it, before it or at its end."""
+    named = _mention(setup).pattern
+    return re.sub(rf"^{named}[\s,:]*|\s*{named}$", "", text, flags=re.IGNORECASE).strip() or text
 
 
 def _mention(setup: Setup) -> re.Pattern[str]:
@@ -163,13 +162,15 @@ def _parent(message: Json) -> str | None:
 
 
 def _text(message: Json) -> str:
-    return find(message, "text", str) or find(message, "caption", str) or ""
+    """The text, a caption, the question of a poll, or the emoji that a sticker stands for."""
+    paths = ("text", "caption", "poll.question", "sticker.emoji")
+    return next(filter(None, (find(message, path, str) for path in paths)), "")
 
 
 def _attached(message: Json) -> list[Json | str]:
     """What is attached. Files need the bot's token: they are counted and people see them in Telegram."""
     found: list[Json | str] = [{"content_type": "image/jpeg"}] if find(message, "photo", list) else []
-    there = [(name, file) for name in FILES if (file := find(message, name, dict))]
+    there = [(name, file) for name in FILES if (file := find(message, name, dict)) and not file.get("emoji")]
     return found + [{"content_type": find(file, "mime_type", str) or name} for name, file in there]
 
 

@@ -33,7 +33,7 @@ async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
         raise TOKEN_FIRST
-    async with visit.store.writing() as connection:
+    async with visit.store.autocommit() as connection:  # two statements, without a transaction around
         used = await api_tokens.use_token(connection, token.strip(), now=visit.now)
         person = await visit.site.token_owner(connection, used.person_id) if used is not None else None
     if used is None or person is None or person.disabled:

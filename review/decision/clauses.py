@@ -15,6 +15,7 @@ from review.languages import mark, ngettext
 from review.languages.numbers import localized
 from review.words.decisions import attempt_wording, match_wording, shortened
 from worker.assessment import ReadingOutcome
+from worker.injections import INJECTION_CHECK
 from worker.model import Stage
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
@@ -25,6 +26,14 @@ RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "flagged_phrase": (
         mark("a blocked phrase of the account"),
         mark("the account's blocked phrase “%(rule)s”"),
+    ),
+    "flagged_author": (
+        mark("an author whom a rule of the account blocks"),
+        mark("an author whom the account's rule “%(rule)s” blocks"),
+    ),
+    INJECTION_CHECK: (
+        mark("an instruction to the AI"),
+        mark("an instruction to the AI (%(rule)s)"),
     ),
     "flagged_regex": (
         mark("a blocked pattern of the account"),

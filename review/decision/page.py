@@ -44,6 +44,7 @@ EMPTY_PANELS: Final[dict[str, Any]] = {
     "retractions": (),
     "handoff": None,
     "feedback": (),
+    "late": None,
     "features": Panel(),
 }
 """Values of panels that a page shows without, or before, their load."""

@@ -13,6 +13,7 @@ from db.audit.decision_context import DecisionRow
 from db.connection import Connection, round_of_reads
 from db.customer_feedback.reading import list_feedback
 from db.escalations.listing import load_escalation
+from db.late_moderation.settling import late_record
 from db.reviews import queues
 from db.reviews.queues import QueueKind
 from db.reviews.rulings import NOTE_CHARS, RULINGS
@@ -134,10 +135,11 @@ async def _delivery(connection: Connection, subject: PanelSubject) -> PanelValue
 
 
 async def _feedback(connection: Connection, subject: PanelSubject) -> PanelValues:
-    """What customers say about the reply, each remark under its own cover."""
+    """What came after the decision: late moderation, and feedback, each remark under its own cover."""
     chosen = () if subject.revealed else subject.visit.person.covered
     found = await list_feedback(connection, subject.row["id"])
-    return {"feedback": tuple((each, cover_reason(chosen, each.row)) for each in found)}
+    late = await late_record(connection, subject.row["id"]) if subject.row["degraded"] else None
+    return {"late": late, "feedback": tuple((each, cover_reason(chosen, each.row)) for each in found)}
 
 
 async def _features(connection: Connection, subject: PanelSubject) -> PanelValues:

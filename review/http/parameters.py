@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 
 from review.http.field_problems import FieldProblem
-from review.typed.kinds import Limit, Text
+from review.typed.kinds import Limit, QueryText
 from worker.payload import got_value
 
 MOST_VALUES: Final = 20
@@ -30,7 +30,7 @@ class Parameter:
 
     name: str
     text: str
-    kind: Any = Text
+    kind: Any = QueryText
     default: Any = None
     several: bool = False
 

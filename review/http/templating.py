@@ -74,6 +74,7 @@ def _environment() -> Environment:
         "span_of": decisions.duration_wording,
         "plain": decisions.value_wording,
         "decision_label": decisions.decision_label,
+        "check_outcome": states.check_outcome_wording,
         "event_type": states.event_type_wording,
         "tier": decisions.tier_wording,
         "owner_cause": states.owner_cause,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from db.audit.filters import AnsweredFilter, ReviewFilter
+from db.audit.filters import AnsweredFilter, ReviewFilter, SourceFilter
 from db.customer_feedback.reading import FeedbackFilter
 from db.figures.figure_sql import RunEvent
 from features.feature import hook_items
@@ -114,6 +114,7 @@ FIELDS: Final = (
     _filter("author", "Author", "Events of this author.", target="author_id"),
     _filter("conversation", "Conversation", "Events of this conversation.", target="conversation_id"),
     _choice("scope", "Scope", "Chats or comments.", *Scope),
+    _choice("source", "Source", "Messages of the stream, or checks of programs.", *SourceFilter),
     _filter(
         "stage",
         "Stage outcome",

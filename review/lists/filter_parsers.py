@@ -11,7 +11,7 @@ from uuid import UUID
 
 from db.audit.snapshot_filters import ANY_STAGE
 from review.languages import gettext
-from review.typed.kinds import MOMENT, SINCE, Number, Share, Text, text_like
+from review.typed.kinds import MOMENT, SINCE, Number, QueryText, ShareValue, text_like
 from review.typed.kinds import one_of as one_of_kind
 from review.typed.moments import moment
 from review.typed.numbers import typed_number
@@ -76,7 +76,7 @@ class FilterField:
         """The type of the value in a query of the JSON API."""
         if self.written is not None:
             return self.written
-        return one_of_kind(*self.choices) if self.choices else KINDS.get(self.parse, Text)
+        return one_of_kind(*self.choices) if self.choices else KINDS.get(self.parse, QueryText)
 
 
 def text_of(text: str, _: ParseContext) -> str:
@@ -172,7 +172,7 @@ KINDS: Final[Mapping[Parser, Any]] = {
     time_of: MOMENT,
     identifier: UUID,
     reason_codes: one_of_kind(*reason_labels.NAMES),
-    share: Share,
+    share: ShareValue,
     whole_number: Number,
     stage_outcome: text_like(
         rf"(?:\*|{'|'.join(STAGES)}):(?:{'|'.join(StageOutcome)})",

@@ -30,7 +30,7 @@ KINDS: Final = {
     QueueKind.SAMPLE: mark("a random sample"),
     QueueKind.SECOND: mark("blind second readings"),
     QueueKind.HAND: mark("added by hand"),
-    QueueKind.OBJECTIONS: mark("replies that a customer calls wrong"),
+    QueueKind.OBJECTIONS: mark("replies that a customer calls wrong, and texts that moderation flagged late"),
 }
 DRAWN: Final = {
     Drawn.SILENT: mark("decisions without a reply"),

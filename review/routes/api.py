@@ -26,7 +26,7 @@ from review.figures import ranges
 from review.http.page_routes import PageRoute
 from review.http.parameters import ACCOUNT, LIMIT, Parameter, cursor
 from review.lists.filter_fields import FIELDS
-from review.typed.kinds import DECISIONS_CURSOR, LOG_CURSOR, MOMENT, TIME_OR_DAY, Login, one_of
+from review.typed.kinds import DECISIONS_CURSOR, LOG_CURSOR, MOMENT, TIME_OR_DAY, LoginText, one_of
 from worker.model import Scope
 
 DECISION_FILTERS: Final = (
@@ -34,9 +34,9 @@ DECISION_FILTERS: Final = (
     LIMIT,
 )
 LOG_FILTERS: Final = (
-    Parameter(name="person", text="Login of a person", kind=Login),
+    Parameter(name="person", text="Login of a person", kind=LoginText),
     Parameter(name="action", text="One action", kind=one_of(*LoggedAction)),
-    Parameter(name="account", text="One account", kind=Login),
+    Parameter(name="account", text="One account", kind=LoginText),
     Parameter(name="decision", text="One decision", kind=UUID),
     Parameter(name="since", text="From this time on; a week before the end unless given", kind=TIME_OR_DAY),
     Parameter(name="until", text="Before this time", kind=TIME_OR_DAY),

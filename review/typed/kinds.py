@@ -33,11 +33,11 @@ EXPECTED: Final = {
     ONE_LINE: "one line of text",
 }
 """What a message says of a pattern of a body's field."""
-Text: TypeAlias = Annotated[
+QueryText: TypeAlias = Annotated[
     str,
     Field(max_length=500, pattern=STORABLE, description="text without U+0000, at most 500 characters"),
 ]
-Login: TypeAlias = Annotated[
+LoginText: TypeAlias = Annotated[
     str,
     Field(max_length=200, pattern=STORABLE, description="text without U+0000, at most 200 characters"),
 ]
@@ -47,7 +47,7 @@ Line: TypeAlias = Annotated[str, Field(pattern=ONE_LINE)]
 Filled: TypeAlias = Annotated[str, Field(pattern=FILLED)]
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=500)]
 Number: TypeAlias = Annotated[int, Field(ge=0, le=999_999_999)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+ShareValue: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 TIME_OR_DAY: Final = text_like(TIME, "a time such as 2026-11-21T10:00Z or a day, UTC without an offset")
 MOMENT: Final = text_like(f"{TIME}|{AGE}", "a time such as 2026-11-21T10:00, or an age such as 36h")
 SINCE: Final = text_like(f"{TIME}|{AGE}|all", "a time such as 2026-11-21T10:00, an age such as 36h, or all")

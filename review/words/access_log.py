@@ -45,6 +45,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.ASSIGN: mark("Assigned a decision"),
     LoggedAction.APPEAL: mark("Took or decided an appeal, or made a link for one"),
     LoggedAction.DEAD_LETTER: mark("Read, published again or dropped a dead letter"),
+    LoggedAction.LATE_MODERATION: mark("Flagged a text that had passed without moderation"),
     LoggedAction.REPAIR: mark("Repaired stored data at the command line"),
 }
 """Total: an action without words fails a test."""

@@ -15,12 +15,14 @@ RUN_EVENTS: Final[Mapping[str, str]] = {
     RunEvent.IMPROVED: mark("the recheck improved the draft"),
 }
 """Total over ``RunEvent``."""
+SOURCES: Final[Mapping[str, str]] = {"stream": mark("the stream"), "check": mark("check by a program")}
 YES_OR_NO: Final[Mapping[str, str]] = {"yes": mark("yes"), "no": mark("no")}
 WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "decision": decisions.decision_label,
     "review": states.review_state,
     "answered": lambda choice: gettext({**YES_OR_NO, **states.ANSWER_STATES}.get(choice, choice)),
     "scope": states.scope_name,
+    "source": lambda choice: gettext(SOURCES.get(choice, choice)),
     "tier": decisions.tier_wording,
     "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),
     "degraded": lambda choice: gettext(YES_OR_NO.get(choice, choice)),

@@ -8,7 +8,7 @@ from typing import Final
 from db.answers.state import AnswerState
 from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
-from worker.model import EventType, Scope
+from worker.model import CheckOutcome, EventType, Scope
 
 DELIVERY_STATES: Final[Mapping[str, str]] = {
     "waiting": mark("waiting"),
@@ -25,6 +25,13 @@ EVENT_TYPES: Final[Mapping[str, str]] = {
     EventType.CHECK: mark("check by a program"),
 }
 """Total; snapshots and files keep the codes."""
+CHECK_OUTCOMES: Final[Mapping[str, str]] = {
+    CheckOutcome.ALLOW: mark("allow"),
+    CheckOutcome.REWRITE: mark("rewrite"),
+    CheckOutcome.HOLD: mark("hold"),
+    CheckOutcome.BLOCK: mark("block"),
+}
+"""Total; programs get the codes."""
 OWNER_CAUSES: Final[Mapping[str, str]] = {
     "escalation": mark("escalation"),
     "agent_message": mark("message of a person"),
@@ -102,6 +109,11 @@ FIRST_QUEUES: Final = frozenset(
 def delivery_state(state: str) -> str:
     """What became of a delivery; a state of another release as stored."""
     return gettext(DELIVERY_STATES[state]) if state in DELIVERY_STATES else state.replace("_", " ")
+
+
+def check_outcome_wording(name: str) -> str:
+    """The verdict of a check in words; an unknown verdict unchanged."""
+    return gettext(CHECK_OUTCOMES.get(name, name))
 
 
 def event_type_wording(name: str) -> str:

@@ -17,6 +17,7 @@ STALLED_S: Final = 300
 OUTBOX_LATE_S: Final = 60
 TASKS_LATE_S: Final = 120
 WEBHOOKS_LATE_S: Final = 900
+UNMODERATED_LATE_S: Final = 3600
 NO_RIGHT: Final = "InsufficientPrivilege"
 LEAST_PARTITIONS: Final = 2
 MOST_DEGRADED: Final = 0.05
@@ -82,6 +83,13 @@ def webhooks_late(now: Situation) -> Iterator[str]:
     """A webhook waits too long."""
     if now.fleet.stored:
         yield from _late("webhook", now.fleet.stored.webhooks_oldest, now.fleet.at, WEBHOOKS_LATE_S)
+
+
+def unmoderated_late(now: Situation) -> Iterator[str]:
+    """A text that passed without moderation waits too long for the late check."""
+    if now.fleet.stored:
+        oldest = now.fleet.stored.unmoderated_oldest
+        yield from _late("unmoderated exchange", oldest, now.fleet.at, UNMODERATED_LATE_S)
 
 
 def events_lost(now: Situation) -> Iterator[str]:
@@ -192,6 +200,7 @@ CHECKS: Final = {
     "HushgateTasksNotRun": tasks_not_run,
     "HushgateOutboxLate": outbox_late,
     "HushgateWebhooksLate": webhooks_late,
+    "HushgateUnmoderatedLate": unmoderated_late,
     "HushgateEventsLost": events_lost,
     "HushgatePartitionsShort": partitions_short,
     "HushgateDegraded": degraded,

@@ -109,6 +109,8 @@ def _stored_metrics(found: StoredFigures, at: datetime) -> Iterator[Metric]:
     yield _plain(names.OUTBOX_WAITING, found.outbox_waiting)
     yield _plain(names.OUTBOX_OLDEST_AGE, age_s(found.outbox_oldest, at))
     yield _plain(names.WEBHOOKS_WAITING, found.webhooks_waiting)
+    yield _plain(names.UNMODERATED, found.unmoderated_waiting)
+    yield _plain(names.UNMODERATED_OLDEST_AGE, age_s(found.unmoderated_oldest, at))
     yield _plain(names.WEBHOOKS_OLDEST_AGE, age_s(found.webhooks_oldest, at))
     yield _plain(names.WEBHOOK_ENDPOINTS_FAILING, found.endpoints_failing)
     yield _plain(names.ESCALATIONS_OPEN, found.escalations_open)

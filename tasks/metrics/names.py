@@ -176,6 +176,11 @@ FEEDBACK: Final = _counter(
     "Feedback of customers about replies: wrong, right, or a remark without a mark.",
     "verdict",
 )
+LATE_MODERATION: Final = _counter(
+    "hushgate_late_moderation_total",
+    "Exchanges that passed without moderation and were checked later: clear, flagged, refused or gone.",
+    "result",
+)
 RECORDING_FAILURES: Final = _counter(
     "hushgate_recording_failures_total", "Decisions stored without their recording, because it failed."
 )
@@ -229,6 +234,12 @@ OUTBOX_OLDEST_AGE: Final = _fleet(
     "hushgate_outbox_oldest_age_seconds", "Age of the oldest reply that waits; 0 without one."
 )
 WEBHOOKS_WAITING: Final = _fleet("hushgate_webhooks_waiting", "Webhook deliveries that wait.")
+UNMODERATED: Final = _fleet(
+    "hushgate_unmoderated_texts", "Exchanges that passed without moderation and wait for a late check."
+)
+UNMODERATED_OLDEST_AGE: Final = _fleet(
+    "hushgate_unmoderated_oldest_age_seconds", "Age of the oldest of these exchanges; 0 without one."
+)
 WEBHOOKS_OLDEST_AGE: Final = _fleet(
     "hushgate_webhooks_oldest_age_seconds", "Age of the oldest webhook delivery that waits; 0 without one."
 )

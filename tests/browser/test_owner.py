@@ -42,8 +42,7 @@ def test_a_program_is_copied_as_shown(desk: Desk) -> None:
 
 def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> None:
     """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
-    page = desk.stranger()
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner")
     page.goto(f"/accounts/{SHOP}/settings?level=all")
     recommended, approval = (
         page.locator(f"[data-slider='{name}']")
@@ -62,8 +61,7 @@ def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> N
 
 def test_the_search_leaves_the_settings_with_its_words(desk: Desk) -> None:
     """By title, help and name; a section without a match is hidden, and no match is said."""
-    page = desk.stranger()
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner")
     page.goto(f"/accounts/{SHOP}/settings?level=all")
     page.get_by_label("Find a setting").fill("budget month")
     expect(page.locator("#setting-budget_month_usd")).to_be_visible()
@@ -77,8 +75,7 @@ def test_the_search_leaves_the_settings_with_its_words(desk: Desk) -> None:
 @pytest.mark.parametrize("design", ["calibrated", "failsafe"])
 def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
     """With every option of a design: nothing serious for axe-core, and nothing beyond the edge of a phone."""
-    page = desk.stranger()
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner")
     page.goto(f"/accounts/{SHOP}/settings?level=all")
     page.get_by_label("Confidence policy", exact=True).select_option(design)
     page.get_by_role("button", name="Show its options").click()
@@ -95,16 +92,19 @@ def test_all_settings_can_be_read(desk: Desk, design: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en-GB", "vi-VN"])
-@pytest.mark.parametrize("size", [WIDE, LAPTOP, TABLET, PHONE], ids=lambda size: str(size["width"]))
-def test_pages_of_an_account_can_be_read_at_every_size(desk: Desk, size: ViewportSize, language: str) -> None:
+def test_pages_of_an_account_can_be_read_at_every_size(desk: Desk, language: str) -> None:
     """In light and dark, in two languages: nothing serious for axe-core, and nothing beyond the edge."""
-    page, found = desk.resident("everything", viewport=size, locale=language), {}
+    page, found = desk.resident("everything", locale=language), {}
     for name in ("waiting", "answered", "settings", "automatic", "learn"):
         page.goto(f"/accounts/{SHOP}/{name}")
-        for theme, rules in THEMES.items():
-            show_theme(page, theme)
-            found[f"{name} {theme}"] = faults(page, *rules)
-        found[name] = [] if page.evaluate(BESIDE) <= 0 else ["beyond the edge"]
+        show_theme(page, "light")
+        for size in (WIDE, LAPTOP, TABLET, PHONE):
+            page.set_viewport_size(size)
+            place = f"{name} {size['width']}"
+            found[place] = [] if page.evaluate(BESIDE) <= 0 else ["beyond the edge"]
+            found[place] += faults(page)
+        show_theme(page, "dark")
+        found[f"{name} dark"] = faults(page, *THEMES["dark"])
 
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
     assert page.evaluate("document.documentElement.lang") == language[:2]
@@ -147,8 +147,7 @@ def test_a_design_is_chosen_with_what_it_needs(desk: Desk) -> None:
 
 def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:
     """On demand, without leaving the form."""
-    page = desk.stranger()
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner")
     page.goto(f"/accounts/{SHOP}/settings?level=all")
     page.get_by_label("AI for chats", exact=True).uncheck()
     setting = page.locator("#setting-ai_enabled_for_chats")
@@ -160,8 +159,7 @@ def test_a_setting_says_below_it_what_it_would_have_changed(desk: Desk) -> None:
 
 def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
     """“1 day”, and “2 days” while a person types."""
-    page = desk.stranger()
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner")
     page.goto(f"/accounts/{SHOP}/settings?level=all")
     units = page.locator("select[name='hold_max_s.unit']")
     page.locator("#hold_max_s").fill("2")
@@ -176,8 +174,8 @@ def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
 @pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_the_rest_of_an_account_is_behind_more(desk: Desk, size: ViewportSize, scripts: bool) -> None:
     """Five tabs in view; the others are opened and followed by keyboard alone."""
-    page = desk.stranger(java_script_enabled=scripts, viewport=size)
-    sign_in(page, desk.world.people["shop owner"])
+    page = desk.resident("shop owner", viewport=size, java_script_enabled=scripts)
+    page.goto("/")
     tabs = page.get_by_role("navigation", name="Account")
     shown = [each for each in tabs.get_by_role("link").all_inner_texts() if each]
     tabs.locator("summary").focus()

@@ -18,22 +18,17 @@ SET: Final = Path("bench/conversations")
 CASES: Final = 24
 
 
-def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(  # noqa: PLW1510  # the code is looked at by the tests
-        [HUSHGATE, "assess", "conversations", *words],
-        env={**os.environ, "HUSHGATE_MODEL": "ignored", "DATABASE_URL": "postgresql://nowhere.invalid/x"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=400,
-    )
-
-
 @pytest.mark.timeout(460)
 def test_right_answers_are_sent_and_wrong_and_invented_ones_held() -> None:
     """With default settings, by words only, beside a judge that knows the truth."""
-    done = run(str(SET), "--limit", str(CASES), "--judge", "perfect")
-    assert done.returncode == 0, done.stderr.decode()
-    (row,) = map(json.loads, done.stdout.splitlines())
+    shell = Shell(
+        environment=os.environ
+        | {"HUSHGATE_MODEL": "ignored", "DATABASE_URL": "postgresql://nowhere.invalid/x"},
+        folder=Path.cwd(),
+    )
+    done = shell.run("assess", "conversations", str(SET), "--limit", str(CASES), "--judge", "perfect")
+    assert done.code == 0, done.err
+    (row,) = done.rows
     decided = {writes: each["decided"] for writes, each in row["runs"].items()}
 
     assert decided == {"right": CASES, "wrong": CASES, "invented": CASES}
@@ -58,11 +53,12 @@ def test_right_answers_are_sent_and_wrong_and_invented_ones_held() -> None:
 )
 def test_a_wrong_option_ends_before_anything_starts(words: list[str], message: str) -> None:
     """The message names option, expectation and what came."""
-    done = run(*words)
+    shell = Shell(environment={"HOME": "/nowhere"}, folder=Path.cwd())
+    done = shell.run("assess", "conversations", *words)
 
-    assert done.returncode in (2, 5)
-    assert message in done.stderr.decode()
-    assert b"starting" not in done.stderr
+    assert done.code in (2, 5)
+    assert message in done.err
+    assert "starting" not in done.err
 
 
 def shown(row: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -14,16 +15,20 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import pytest
+import uvicorn
 from redis import Redis
 
 from cli.stack import Stack
 from db.people.records import Role
-from examples.channels.slack_desk import Desk
+from examples.channels.recipe import TryLater
+from examples.channels.slack_desk import POLL_S, QUIET_S, Desk
+from review.app import build_app
 from sandbox.server import SandboxHandle
 from tests.support.channel_office import SLACK, Inbox, LocalHushgate, Office
-from tests.support.conversing import QUESTION
-from tests.support.reviewing import Visitors, api_token, person_at, site
-from tests.support.running import Running, eventually, running
+from tests.support.channel_programs import channel_program
+from tests.support.conversing import HOURS, QUESTION
+from tests.support.reviewing import Visitors, api_token, person_at, settings_at, site
+from tests.support.running import PATIENCE_S, Running, eventually, running
 from tests.support.vendor_server import BOT_TOKEN, vendor_server
 from tests.unit.channels.recorded import payload
 
@@ -97,12 +102,12 @@ class Place:
 
     def poll(self) -> None:
         """Let the desk look at once."""
-        self.desk.next_poll = 0.0
+        self.desk.polled_at = -QUIET_S
         self.desk.step()
 
     def work(self) -> None:
         """Let the desk do everything that was pressed."""
-        self.desk.next_poll = time.monotonic() + 60
+        self.desk.polled_at = time.monotonic()
         while self.desk.redis.xlen(self.desk.presses):
             self.desk.step()
 
@@ -334,14 +339,18 @@ def test_a_customers_text_is_shown_as_it_is(office: Office, team: Team, tmp_path
 def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Path) -> None:
     """A question whose request had no answer is found again; a press is done once, though Slack fails."""
     place = asking(office, team, tmp_path, polls=False)
+    office.vendor.faults.append((429, {"ok": False, "error": "ratelimited"}))
+    with pytest.raises(TryLater, match="429"):
+        place.poll()
+    assert place.desk.redis.hgetall(place.desk.asked) == {}, "Slack took nothing"
     office.vendor.breaks = 1
-    with pytest.raises(Exception, match="no answer"):
+    with pytest.raises(TryLater, match="no answer"):
         place.poll()
     place.poll()
     assert place.asked
     office.vendor.faults.append((503, {}))
     place.press(LEE, "approve")
-    with pytest.raises(Exception, match="503"):
+    with pytest.raises(TryLater, match="503"):
         place.work()
     place.work()
 
@@ -364,3 +373,79 @@ def test_what_people_answered_elsewhere_is_closed_in_slack(
         True,
     )
     assert place.desk.redis.hgetall(place.desk.asked) == {}
+
+
+def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path: Path) -> None:
+    """Each look is a line of the access log: without traffic there is none for minutes."""
+    place = asking(office, team, tmp_path)
+    looks = "SELECT count(*) AS n FROM access_log WHERE action = 'list'"
+    waiting = "SELECT 1 FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL"
+    office.engine.runtime.nudge()
+    eventually(lambda: not office.engine.rows(waiting), "answers of earlier tests to be delivered")
+    eventually(lambda: not office.engine.redis.xlen("hushgate:events"), "the streams to be quiet")
+
+    def looked() -> int:
+        before = office.engine.row(looks)
+        place.desk.polled_at = time.monotonic() - POLL_S
+        place.desk.step()
+        after = office.engine.row(looks)
+        assert before is not None
+        assert after is not None
+        return int(after["n"] - before["n"])
+
+    looked()
+    quiet = [looked() for _ in range(3)]
+    office.engine.decide(place.inbox.account, "And on Sunday?", conversation_id="telegram:7:main")
+    eventually(lambda: not office.engine.redis.xlen("hushgate:events"), "the entry to be removed")
+
+    assert (quiet, looked(), looked()) == ([0, 0, 0], 1, 0)
+    assert len(office.vendor.messages) == 2, "what waits in another channel of the account is asked too"
+
+
+@contextmanager
+def served(url: str, **environment: str) -> Iterator[str]:
+    """The address of a review server that answers over HTTP."""
+    config = uvicorn.Config(
+        build_app(settings_at(url, **environment)), port=0, log_level="critical", lifespan="on"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        eventually(lambda: server.started, "the review server")
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_one_command_asks_the_team_and_answers(office: Office, team: Team, tmp_path: Path) -> None:
+    """`python -m channels slack`: programs, review server and Slack talk over HTTP."""
+    account = office.engine.account(documents=HOURS, **HELD)
+    people = tmp_path / "people.json"
+    people.write_text(json.dumps(team.tokens))
+    row = office.engine.decide(account, QUESTION, conversation_id="slack:C0SHOP:1795262400.000100")
+    moderation = {"OPENAI_API_KEY": "sandbox", "OPENAI_BASE_URL": office.engine.sandbox.base_url}
+    with served(office.engine.url, **moderation) as url:
+        settings = {
+            "ACCOUNT": account,
+            "REDIS_URL": office.engine.redis_url,
+            "CHANNEL_URL": office.vendor.url(SLACK),
+            "ESCALATION_PLACE": "C0TEAM",
+            "HUSHGATE_URL": url,
+            "HUSHGATE_TOKEN": team.service.token,
+            "PEOPLE_TOKENS": str(people),
+        }
+        with channel_program("__main__", SLACK, **settings) as process:
+            eventually(lambda: office.vendor.messages, "the question to the team")
+            value = office.vendor.messages[0]["blocks"][-1]["elements"][0]["value"]
+            press = {"user": LEE, "decision": str(row["id"]), "draft": value.partition("/")[2]}
+            press |= {"action": "approve", "at": "1795262500.000100", "trigger": "1.2.a"}
+            office.engine.redis.xadd(f"slack:{account}:presses", {"data": json.dumps(press)})
+            eventually(lambda: office.vendor.updates, "the press")
+            office.engine.runtime.nudge()
+            eventually(lambda: len(office.vendor.messages) == 2, "the reply")
+            process.terminate()
+            assert process.wait(PATIENCE_S) == 0
+
+    assert (office.vendor.messages[1]["channel"], value.partition("/")[0]) == ("C0SHOP", str(row["id"]))

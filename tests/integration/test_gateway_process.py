@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -11,7 +12,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -27,8 +30,10 @@ from db.people.api_tokens import TokenScope
 from db.schema import logins
 from db.schema.logins import LOGINS, Service, url_of
 from sandbox.server import SandboxHandle
-from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
-from tests.support.running import Running, eventually, running
+from tests.support.publishing import Publisher, checking_gateway, gateway_at, new_event, on_stream, token
+from tests.support.running import OPEN, Running, eventually, running, settings_of, store_account
+from worker.account_settings import changed
+from worker.model import Account
 
 REFUSALS = """
     SELECT l.action, l.detail FROM access_log l JOIN api_tokens t USING (person_id) WHERE t.prefix = %s
@@ -38,10 +43,12 @@ UNLIMITED = {"HUSHGATE_INGEST_RATE": "0"}
 
 
 @contextmanager
-def serving(database_url: str, redis_url: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def serving(
+    database_url: str, redis_url: str, log: Path, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A gateway: its address and its process."""
     url = free_address()
-    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, **UNLIMITED}
+    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, **UNLIMITED, **environment}
     command = [sys.executable, "-m", "cli", "gateway", "--port", str(urlsplit(url).port)]
     with log.open("ab") as output:
         process = subprocess.Popen(command, env=os.environ | known, stdout=output, stderr=output)
@@ -96,6 +103,59 @@ def test_what_a_killed_gateway_accepted_is_decided_once(
     assert answer.status_code == 202
     assert again, "a request was under way when the gateway was killed"
     assert decided == Counter(dict.fromkeys(sent, 1))
+
+
+def check_until_refused(url: str, key: str, asked: dict[str, str], got: dict[str, Any]) -> None:
+    """Have messages checked until the gateway is gone; what was asked by id, and the verdicts that came."""
+    with httpx2.Client(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as client:
+        for number in count():
+            name = f"{threading.get_ident()}-{number}"
+            asked[name] = f"Is it number {name}?"
+            body = {"user_id": "acme", "id": name, "message": asked[name]}
+            try:
+                answer = client.post(f"{url}/v1/checks", json=body, timeout=20)
+            except httpx2.TransportError:
+                return
+            assert answer.status_code == 200, answer.text
+            got[name] = answer.json()
+
+
+def test_a_check_in_a_killed_gateway_gets_one_verdict(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path
+) -> None:
+    """Nothing is stored of a check that was cut off, or all of it; asked again it gets that verdict."""
+    key, asked, got = token(database_url, TokenScope.CHECK), dict[str, str](), dict[str, Any]()
+    worker = settings_of(database_url, redis_url, sandbox)
+    servers = {"HUSHGATE_MODEL_URL": sandbox.base_url, "HUSHGATE_MODEL_KEY": "sandbox"}
+    asyncio.run(store_account(database_url, changed(Account(user_id="acme", version=0), OPEN)))
+    with serving(database_url, redis_url, tmp_path / "log", **servers) as (url, process):
+        threads = [
+            threading.Thread(target=check_until_refused, args=(url, key, asked, got)) for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(got) > 30, "verdicts")
+        process.send_signal(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+    with checking_gateway(worker) as client:
+        headers = {"Authorization": f"Bearer {key}"}
+        bodies = [{"user_id": "acme", "id": name, "message": text} for name, text in asked.items()]
+        again = {
+            each["verdict"]["id"]: each["verdict"]
+            for at in range(0, len(bodies), 50)
+            for each in client.post("/v1/checks", json=bodies[at : at + 50], headers=headers).json()[
+                "results"
+            ]
+        }
+    with psycopg.connect(database_url) as owner:
+        rows = owner.execute(
+            "SELECT event_id, count(*) FROM ai_decisions WHERE user_id = 'acme' GROUP BY event_id"
+        ).fetchall()
+
+    assert len(got) < len(asked), "a check was under way when the gateway was killed"
+    assert {name: again[name] for name in got} == got
+    assert dict(rows) == dict.fromkeys(asked, 1)
 
 
 def _all_decided(engine: Running, user_id: str, events: int) -> Counter[str] | None:

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from db import dead_letters
-from db.commits.commit_sql import KEY, commit_statement
+from db.commits.commit_sql import KEY, KEY_OF_CHECK, commit_statement
 from db.commits.record import record_decision
 from db.commits.rows import PARAMETER, TYPES
 from db.commits.stored_event import Recorded
@@ -236,7 +236,7 @@ async def test_histories_asked_for_at_once_are_those_of_their_conversations(sour
 
 def test_each_parameter_of_the_commit_is_a_column() -> None:
     """A parameter without a type would not reach the rows."""
-    statement = commit_statement(decision("typed", 0), KEY) + STORE_LEDGER
+    statement = commit_statement(decision("typed", 0), KEY) + KEY_OF_CHECK + STORE_LEDGER
     parameters = set(PARAMETER.findall(statement))
 
     assert parameters == set(TYPES)

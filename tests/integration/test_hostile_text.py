@@ -129,6 +129,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
         world.suggested()
         world.answered()
         world.rated()
+        world.checked()
         world.shadowed()
         world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"

@@ -108,7 +108,7 @@ def test_a_classifier_stops_a_reply(engine: Running) -> None:
 @pytest.mark.parametrize("endpoint", MODELS)
 def test_a_message_cannot_tell_a_classifier_its_answer(engine: Running, endpoint: str) -> None:
     """The sandbox obeys such an order wherever it stands outside the text to classify."""
-    user_id = engine.account(moderators=[moderator(endpoint)])
+    user_id = engine.account(moderators=[moderator(endpoint)], injection_check=False)
     events = [engine.publish(user_id, f"I will kill you. {attack}") for attack in ATTACKS]
 
     assert {engine.decided(user_id, each)["reason_code"] for each in events} == {"MODERATION_FLAGGED"}

@@ -105,8 +105,8 @@ async def _send_after_reset(url: str) -> None:
 
 
 def test_a_command_on_a_closed_connection_is_a_lost_connection(redis_url: str) -> None:
-    """Uvloop raises RuntimeError there, which would end the engine."""
-    with pytest.raises(ConnectionLost, match="closed before the command"):
+    """Under Python 3.11 uvloop raises RuntimeError there, which would end the engine."""
+    with pytest.raises(ConnectionLost):
         uvloop.run(_send_after_reset(redis_url))
 
 

@@ -6,13 +6,11 @@ import logging
 
 import psycopg
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from cli.stack import Stack
 from db.people.records import Role
 from review.auth import invitation_page
-from review.http import undeclared_proxy
 from review.routes import PAGES
 from tasks.process.logs import secret_values
 from tests.conftest import create_database, database_at
@@ -54,12 +52,8 @@ def test_another_host_name_is_refused(visitors: Visitors) -> None:
 
 
 @pytest.mark.parametrize(("proxies", "warned"), [("", 1), ("127.0.0.1", 0)])
-def test_an_undeclared_proxy_is_named_once_in_the_log(
-    database_url: str, monkeypatch: pytest.MonkeyPatch, proxies: str, warned: int
-) -> None:
+def test_an_undeclared_proxy_is_named_once_in_the_log(database_url: str, proxies: str, warned: int) -> None:
     """All clients would share the limits of its address."""
-    # a logger that was first used under a server's configuration keeps that
-    monkeypatch.setattr(undeclared_proxy, "log", structlog.get_logger())
     with site(database_url, HUSHGATE_REVIEW_PROXIES=proxies) as visitors, capture_logs() as lines:
         for _ in range(2):
             visitors().client.get("/sign-in", headers={"X-Forwarded-For": "203.0.113.7"})

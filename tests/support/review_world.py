@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
 from compliance.appeals.links import signed_token
-from db.commits.record import record_decision
+from db.commits.record import record_check, record_decision
 from db.people.api_tokens import TokenScope
 from db.people.sessions import token_hash
 from db.pool import create_pool
@@ -25,6 +25,7 @@ from review.http.identifiers import path_segment
 from tests.support.pdf_files import lines, pdf
 from tests.support.samples import assessment, event, passage
 from trials.pure.evaluation.items import GoldenContent, content_json
+from worker.checks.verdict import stored_check, verdict_of
 from worker.model import (
     Action,
     Attempt,
@@ -35,6 +36,7 @@ from worker.model import (
     EventType,
     Feedback,
     Finding,
+    GivenCheck,
     Quote,
     ReadSentence,
     ScreenedPassage,
@@ -216,7 +218,7 @@ class World:
         )
 
     def rated(self) -> None:
-        """A customer calls the reply to the world's decision wrong."""
+        """A customer calls the reply to the world's decision wrong, and moderation flags the texts late."""
         at, number, text = datetime.now(UTC) - timedelta(minutes=2), next(NUMBERS), self.text
         said = replace(
             self.decision.event,
@@ -240,6 +242,44 @@ class World:
             rejected_draft=None,
         )
         asyncio.run(_record(self.url, made))
+        names = ("user_id", "conversation_id", "message_id", "author_id", "event_id")
+        self.add(
+            "unmoderated_texts",
+            **{name: getattr(self.decision.event, name) for name in names},
+            decision_id=self.decision.decision_id,
+            decided_at=self.decision.decided_at,
+            scope="chat",
+            roles=["user"],
+            checked_at=at,
+            result="flagged",
+            matched_rule=text("late rule"),
+        )
+
+    def checked(self) -> None:
+        """A program had its draft of an answer in the world's conversation checked, and may send it."""
+        at, number, text = datetime.now(UTC) - timedelta(minutes=1), next(NUMBERS), self.text
+        asked = replace(
+            self.decision.event,
+            type=EventType.CHECK,
+            check=GivenCheck(draft=text("checked draft")),
+            event_id=f"check {number}",
+            text=text("checked message"),
+        )
+        made = replace(
+            self.decision,
+            decision_id=_identifier(at),
+            decided_at=at,
+            event=asked,
+            kind=DecisionKind.RESPOND,
+            reason_code=Reason.DRAFT_CHECKED,
+            reply=asked.check.draft if asked.check else None,
+            matched_rule=None,
+            findings=(),
+            quarantine=False,
+            rejected_draft=None,
+        )
+        verdict = verdict_of(made, shadow=False, fail_open=False)
+        asyncio.run(_record_check(self.url, stored_check(made, verdict)))
 
     def _waiting(self) -> Decision:
         """A decision that handed its message to a person."""
@@ -445,6 +485,11 @@ def _identifier(at: datetime) -> UUID:
 async def _record(url: str, made: Decision) -> None:
     async with create_pool(url, size=1, application="test", role=None) as source:
         await record_decision(source, made)
+
+
+async def _record_check(url: str, decision: Decision) -> None:
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        assert await record_check(source, decision, "hash")
 
 
 def job(world: World, person_id: UUID) -> UUID:

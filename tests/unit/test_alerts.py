@@ -82,6 +82,7 @@ FIRES = {
     "HushgateTasksNotRun": situation(stream={"tasks_age_s": 130.0}),
     "HushgateOutboxLate": situation(stored={"outbox_oldest": BEFORE}),
     "HushgateWebhooksLate": situation(stored={"webhooks_oldest": LONG_AGO}),
+    "HushgateUnmoderatedLate": situation(stored={"unmoderated_oldest": LONG_AGO}),
     "HushgateEventsLost": situation(imbalance=2),
     "HushgatePartitionsShort": situation(stored={"partitions_ahead": 1}),
     "HushgateDegraded": situation(counts=count("REPLIED", 30, 0, degraded=30)),

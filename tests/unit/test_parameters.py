@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from review.http.parameters import ACCOUNT, LIMIT, Parameter, UnusableParameter, read_query
 from review.routes import PAGES
-from review.typed.kinds import MOMENT, SINCE, Share, one_of
+from review.typed.kinds import MOMENT, SINCE, ShareValue, one_of
 from review.typed.moments import moment
 
 KNOWN = (
@@ -18,7 +18,7 @@ KNOWN = (
     LIMIT,
     Parameter(name="id", text="An id", kind=UUID),
     Parameter(name="since", text="From", kind=SINCE),
-    Parameter(name="share", text="Share", kind=Share),
+    Parameter(name="share", text="Share", kind=ShareValue),
     Parameter(name="state", text="State", kind=one_of("open", "CLOSED"), default="open"),
     Parameter(name="reason", text="Reasons", kind=one_of("A", "B"), several=True),
 )

@@ -65,9 +65,9 @@ def check_ports(request: CheckRequest, behind: Ports) -> Ports:
     )
 
 
-def request_hash(request: CheckRequest) -> bytes:
+def request_hash(request: CheckRequest) -> str:
     """The hash by which a repeated request is known to have the same content."""
-    return hashlib.sha256(request.model_dump_json().encode()).digest()
+    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Instructions to the model inside documents: a deterministic check of one passage.
+"""Instructions to the model inside documents and messages: a deterministic check of one text.
 
 ::
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.injections.recogniser import Injection, find_injection
+from worker.injections.recogniser import Injection, find_injection, injection_in
 
-__all__ = ["INJECTION_CHECK", "Injection", "find_injection"]
+__all__ = ["INJECTION_CHECK", "Injection", "find_injection", "injection_in"]
 
 INJECTION_CHECK: Final = "injection"
 """First part of the check's name in records, such as ``injection:override``."""

@@ -57,6 +57,11 @@ class Injection:
 @lru_cache(maxsize=CACHED)
 def find_injection(text: str) -> Injection | None:
     """Why a passage must not be shown to the model, or None."""
+    return injection_in(text)
+
+
+def injection_in(text: str) -> Injection | None:
+    """Why a text counts as an instruction to the model, or None; for messages, which hardly ever recur."""
     best: dict[str, Sign] = {}
     for sign in _signs(readable_text(text)):
         if sign.kind not in best or sign.weight > best[sign.kind].weight:
@@ -76,7 +81,8 @@ def find_injection(text: str) -> Injection | None:
 def _signs(readable: ReadableText) -> Iterator[Sign]:
     if readable.carries_data:
         yield Sign(kind=HIDDEN, weight=FLAGGED_FROM, shown="a run of invisible characters")
-    yield from _pattern_signs(readable.text)
+    for text in (readable.text, *readable.disguised):
+        yield from _pattern_signs(text)
     for decoded in readable.decoded:
         for sign in _pattern_signs(decoded):
             yield sign

@@ -84,7 +84,7 @@ class Account:
         rule_level: how freely keywords and phrases match.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         rules_on_passages: whether keywords and phrases are also tested on passages.
-        injection_check: whether passages with instructions to the model are left out.
+        injection_check: whether passages with instructions to the model are left out, and messages blocked.
         reply_links: ``LINKS_OF_PASSAGES`` and domains to which a reply may link; empty: none.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
@@ -110,6 +110,7 @@ class Account:
         burst_window_s: a message is answered together with the author's next one when that arrives within
             this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
+        retract_flagged: whether a delivered reply is retracted when moderation flags the exchange late.
         reply_mode: ``suggest``: replies wait for a person, but for those that the next two let pass.
         auto_reasons: codes of reasons whose replies or handoff texts are sent at once.
         auto_from_confidence: 0..1 from which a measured reply of the model is sent at once; None: no such
@@ -172,6 +173,7 @@ class Account:
     loop_replies: int = 6
     burst_window_s: float = 1.5
     retract_deleted: bool = False
+    retract_flagged: bool = False
     reply_mode: ReplyMode = ReplyMode.AUTO
     auto_reasons: tuple[str, ...] = ()
     auto_from_confidence: float | None = None

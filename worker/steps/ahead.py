@@ -13,6 +13,7 @@ from worker.steps.run import Run
 from worker.trace import EventTrace
 
 Value = TypeVar("Value")
+Part = TypeVar("Part")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +49,15 @@ class Ahead(Generic[Value]):
         self._begun = None
         self.run.trace.join(trace)
         return found
+
+    async def early(self, part: asyncio.Future[Part]) -> Part:
+        """A part of the value that the begun steps set before they end; raises what the steps raise."""
+        assert self._begun is not None  # the part is asked for after ``begin``
+        begun: tuple[asyncio.Future[Any], ...] = (part, self._begun[0])
+        await asyncio.wait(begun, return_when=asyncio.FIRST_COMPLETED)
+        if not part.done():
+            await self._begun[0]
+        return part.result()
 
     async def __aenter__(self) -> Self:
         return self

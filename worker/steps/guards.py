@@ -20,14 +20,18 @@ from worker.endings import (
 )
 from worker.errors import EndpointMisconfigured, ModerationRejected
 from worker.generation import FIXED_TEXTS, SEARCH_TOOL
+from worker.injections import INJECTION_CHECK, injection_in
 from worker.model import (
     LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
+    UNKNOWN_AUTHOR,
     EventType,
     FailurePolicy,
+    Finding,
     Json,
     Message,
     ModeratorChoice,
+    Severity,
     Stage,
     StageOutcome,
     WriterSign,
@@ -103,13 +107,46 @@ def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | No
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
     with run.trace.stage(subject.rules_stage) as note:
-        found = rule_findings(run.case.rules, text, stage=subject.rules_stage)
+        author = run.case.author if subject is MESSAGE else UNKNOWN_AUTHOR
+        found = rule_findings(run.case.rules, text, stage=subject.rules_stage, author=author)
+        found = found or _instruction_findings(run, text, subject)
         if not found:
             return None
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = found[0].matched_rule
     run.trace.found(*found)
     return endings.blocked_ending(subject.rule, found[0])
+
+
+def _instruction_findings(run: GuardedRun, text: str, subject: GuardedText) -> tuple[Finding, ...]:
+    """The finding about an author's instruction to the model; its evidence quotes no message."""
+    if subject is not MESSAGE or not run.case.account.injection_check:
+        return ()
+    found = injection_in(text)
+    if found is None:
+        return ()
+    kinds = ", ".join(kind.replace("_", " ") for kind in found.kinds)
+    return (
+        Finding(
+            stage=subject.rules_stage,
+            code=INJECTION_CHECK,
+            severity=Severity.BLOCK,
+            matched_rule=f"{INJECTION_CHECK}:{found.kinds[0]}",
+            evidence=f"Instruction to the model: {kinds}",
+        ),
+    )
+
+
+def split_instruction_ending(run: GuardedRun, before: str, text: str) -> Ending | None:
+    """The ending of an instruction to the model that a message completes."""
+    found = _instruction_findings(run, f"{before}\n{text}", MESSAGE)
+    if not found or _instruction_findings(run, before, MESSAGE):
+        return None
+    with run.trace.stage(Stage.RULES) as note:
+        note.outcome = StageOutcome.FLAGGED
+        note.detail["matched_rule"] = found[0].matched_rule
+    run.trace.found(*found)
+    return endings.blocked_ending(MESSAGE.rule, found[0])
 
 
 def content_ending(run: Run, draft: Draft, history: Sequence[Message]) -> Ending | None:
@@ -130,9 +167,11 @@ def _sources(run: Run, draft: Draft, history: Sequence[Message]) -> Sources:
     account, texts = run.case.account, [f"{each.title}\n{each.text}" for each in draft.passages]
     cited = [texts[each.number - 1] for each in cited_sources(draft.text, draft.passages)] or texts
     of_passages = LINKS_OF_PASSAGES in account.reply_links
+    is_unknown = run.case.event.check is not None and not texts  # another bot's draft, without its passages
+    conversation = (run.case.event.text, *(line.text for line in history))
     return Sources(
         linked=(account.prompt, *cited) if of_passages else (),
-        shown=(account.prompt, run.case.event.text, *texts, *(line.text for line in history)),
+        shown=None if is_unknown else (account.prompt, *texts, *conversation),
         domains=tuple(each for each in account.reply_links if each != LINKS_OF_PASSAGES),
         instructions=FIXED_TEXTS,
         marks=(SEARCH_TOOL, draft.fence),

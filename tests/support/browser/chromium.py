@@ -11,7 +11,13 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES: Final = (
+    "chromium-headless-shell",  # draws no windows: half the CPU
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 FLAGS: Final = (
     "--disable-background-networking",
     "--disable-component-update",

@@ -1,0 +1,1 @@
+"""Texts that passed without moderation, until moderation has read the texts after all."""

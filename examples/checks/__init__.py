@@ -1,0 +1,1 @@
+"""A program's own bot asks Hushgate before it answers."""
