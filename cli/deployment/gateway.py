@@ -45,12 +45,10 @@ def gateway(
         )
     require_free(host, port, name="gateway", change="choose another with --port")
     require_servers(known, role=GATEWAY_ROLE)
-    serve_application(
-        build_gateway(known, _worker_settings()), known, process="gateway", host=host, port=port
-    )
+    serve_application(build_gateway(known, worker_settings()), known, process="gateway", host=host, port=port)
 
 
-def _worker_settings() -> Settings | None:
+def worker_settings() -> Settings | None:
     """The settings of a worker, for checks; None where they are wrong, which publishing does not need."""
     try:
         return settings_of(Settings)
