@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
+from db.faults import answer_of
 from features.feature import hook_mapping
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
@@ -140,13 +141,16 @@ def _shown(error: Exception) -> str:
     """The message of an error: our errors whole, errors of servers as one line with a hint."""
     match error:
         case StorageUnavailable():
-            return f"{_first_line(error)} (hushgate doctor says more)"
+            return f"{_first_line(str(error))} (hushgate doctor says more)"
         case HushgateError():
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
-    return f"Postgres: {_first_line(error)} (hushgate doctor says more)"
+        case psycopg.Error():
+            answer = answer_of(error) or type(error).__name__
+            return f"Postgres: {_first_line(answer)} (hushgate doctor says more)"
+    raise error
 
 
-def _first_line(error: BaseException | None) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _first_line(text: str) -> str:
+    return (text.splitlines() or [""])[0]

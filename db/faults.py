@@ -82,6 +82,13 @@ WITHOUT_CODE: Final = (
 """Errors that psycopg raises without an SQLSTATE."""
 
 
+def answer_of(error: psycopg.Error) -> str:
+    """What went wrong; without the parts of an unusable address that libpq quotes, such as the password."""
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return "expected an address as libpq reads it, got another"
+    return str(error)
+
+
 def fault_of(error: psycopg.Error) -> Fault:
     """The cause of an error."""
     if error.sqlstate:

@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
 from db.connection import Connection
-from db.faults import Fault, fault_of
+from db.faults import Fault, answer_of, fault_of
 from db.rows import Row, Shape, Values, all_rows, first_value, rows_as
 from db.sessions.pooler import through_pooler
 from db.sessions.prepared import SET_ALL
@@ -157,6 +157,5 @@ async def fetch_value(source: Pool, statement: str, values: Values = ()) -> Any:
 
 def unavailable(error: psycopg.Error) -> StorageUnavailable:
     """A Postgres error as ``StorageUnavailable``."""
-    return StorageUnavailable(
-        f"Postgres: {error}", kind=type(error).__name__, may_be_input=fault_of(error) is not Fault.SERVER
-    )
+    answer, may_be_input = answer_of(error), fault_of(error) is not Fault.SERVER
+    return StorageUnavailable(f"Postgres: {answer}", kind=type(error).__name__, may_be_input=may_be_input)

@@ -31,7 +31,7 @@ LEXERS: Final = PACKAGES / "pygments" / "lexers"
 OURS: Final = sorted({file.parts[0] for file in metadata.files("hushgate") or () if file.suffix == ".py"})
 AT_RUN_TIME: Final = (
     *("kombu.transport.redis", "celery.bin.worker", "celery.bin.beat", "celery.concurrency.thread"),
-    *("celery.worker.worker", "encodings.idna", "psycopg_binary"),
+    *("celery.worker.worker", "psycopg_binary", "pygments.lexers.special"),
 )
 """Modules that libraries import by name."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-FIRST_TO_LAST: Final = ("chaos", "browser", "snapshots", "integration", "contract", "unit")
+FIRST_TO_LAST: Final = ("browser", "chaos", "snapshots", "integration", "contract", "unit")
 """Folders by the time their files take: many short files at the end leave no process waiting for another."""
 SHARING: Final = frozenset({"browser"})
 """Folders whose files share what takes long to build."""

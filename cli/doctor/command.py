@@ -13,10 +13,10 @@ from typing import Annotated, Final
 import psycopg
 import typer
 from dotenv import dotenv_values
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 
+from cli.doctor.accounts import account_checks
 from cli.doctor.check import DoctorCheck, failed, passed
-from cli.doctor.disclosure import disclosure_check
 from cli.doctor.durability import durability_checks
 from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
@@ -31,6 +31,8 @@ from cli.doctor.streams import stream_checks
 from cli.doctor.upstreams import upstream_checks
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
+from db.faults import answer_of
+from db.health.start import refusal_fix
 from worker import __version__
 from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import Settings, load
@@ -141,8 +143,18 @@ def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
         if NO_HOST in str(error):
             yield failed(group.name, NOT_CHECKED, "correct the settings")
             return
-        found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)
+        said = answer_of(error) if isinstance(error, psycopg.Error) else str(error)
+        answer = said.splitlines()[0] if said else ""
+        found = f"{type(error).__name__}: {answer}"
+        yield unreadable_check(group.name, error) or failed(group.name, found, _fix(group, error, answer))
+
+
+def _fix(group: CheckGroup, error: Exception, answer: str) -> str:
+    """How to fix a refusal of a server, else the fix of the group."""
+    if isinstance(error, AuthenticationError | AuthorizationError):
+        return "correct login and password in REDIS_URL"
+    refused = refusal_fix(answer) if group.name == "postgres" else None
+    return f"correct DATABASE_URL: {refused}" if refused else group.fix
 
 
 GROUPS: Final = (
@@ -170,7 +182,7 @@ GROUPS: Final = (
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
-    CheckGroup(name="AI disclosure", fix=FIRST, checks=disclosure_check),
+    CheckGroup(name="accounts", fix=FIRST, checks=account_checks),
     CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""

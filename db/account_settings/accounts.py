@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from db import access_log
 from db.access_log import LogEntry
 from db.connection import Connection
-from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
+from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_rows, fetch_value
 from db.rows import first_value, from_row
 from db.tables import HIGH_SCORE_PATH
 from features.feature import hook_values
@@ -32,11 +32,12 @@ from worker.model import (
 
 log = structlog.get_logger(__name__)
 
-WITHOUT_DISCLOSURE: Final = """
-    SELECT user_id FROM (
-        SELECT DISTINCT ON (user_id) user_id, ai_control_enabled, disclosure_texts FROM ai_rules
-        ORDER BY user_id, version DESC) AS newest
-    WHERE ai_control_enabled AND disclosure_texts = '{}' ORDER BY user_id
+WITH_AI: Final = """
+    SELECT user_id, disclosure_texts <> '{}' AS discloses,
+        EXISTS (SELECT FROM documents WHERE documents.user_id = newest.user_id) AS has_documents
+    FROM (SELECT DISTINCT ON (user_id) user_id, ai_control_enabled, disclosure_texts FROM ai_rules
+          ORDER BY user_id, version DESC) AS newest
+    WHERE ai_control_enabled ORDER BY user_id
 """
 STRICT_FAILURE: Final = FailurePolicy.HOLD
 FALLBACKS: Final[Mapping[str, StrEnum]] = {
@@ -82,6 +83,15 @@ STORE: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountWithAi:
+    """An account whose AI is on, and whether it has a text on that and any document."""
+
+    user_id: str
+    discloses: bool
+    has_documents: bool
+
+
 class VersionMoved(RejectedError):
     """A change was made from a version that is no longer in force.
 
@@ -105,9 +115,9 @@ async def current_versions(source: Pool, user_ids: Collection[str]) -> dict[str,
     return dict(await fetch_rows(source, VERSIONS, (list(user_ids),)))
 
 
-async def accounts_without_disclosure(source: Pool) -> tuple[str, ...]:
-    """The accounts whose AI is on and that have no disclosure text, by name."""
-    return tuple(user_id for (user_id,) in await fetch_rows(source, WITHOUT_DISCLOSURE))
+async def accounts_with_ai(source: Pool) -> list[AccountWithAi]:
+    """The accounts whose AI is on, by name."""
+    return await fetch_as(source, AccountWithAi, WITH_AI)
 
 
 async def is_used(source: Pool, user_id: str) -> bool:

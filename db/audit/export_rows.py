@@ -10,14 +10,15 @@ import sqlalchemy as sa
 from db.answers import state
 from db.audit.search import SearchRow
 from db.connection import Connection
+from db.customer_feedback.reading import VERDICT
 from db.rows import all_rows
 
-ADDED: Final = sa.text("""
+ADDED: Final = sa.text(f"""
     SELECT listed.id, (d.snapshot_json ->> 'rules_version')::integer AS settings_version,
         coalesce(reviewed.state, 'open') AS review, coalesce(newest.reason_code, '') AS review_reason,
         newest.person AS reviewed_by, newest.created_at AS reviewed_at, newest.note AS review_note,
         coalesce(reply.text, checked.verdict ->> 'text') AS reply_text, answer.state AS answered,
-        answer.person AS answered_by, answer.answered_at, answer.text AS answer_text, said.feedback
+        answer.person AS answered_by, answer.answered_at, answer.text AS answer_text, {VERDICT} AS feedback
     FROM (SELECT id, id = ANY(:hidden) AS hidden FROM unnest(CAST(:ids AS uuid[])) AS id) AS listed
     JOIN ai_decisions d ON d.id = listed.id AND d.created_at BETWEEN :since AND :until
     LEFT JOIN review_states reviewed ON reviewed.decision_id = listed.id AND NOT listed.hidden
@@ -30,10 +31,6 @@ ADDED: Final = sa.text("""
         AND d.decision = 'respond'
     LEFT JOIN checks checked ON checked.decision_id = listed.id
     LEFT JOIN answered_decisions answer ON answer.decision_id = listed.id AND NOT listed.hidden
-    LEFT JOIN LATERAL (
-        SELECT CASE WHEN bool_or(f.wrong) THEN 'wrong' WHEN bool_or(NOT f.wrong) THEN 'right'
-                    WHEN count(*) > 0 THEN 'remark' END AS feedback
-        FROM standing_feedback f WHERE f.decision_id = listed.id) AS said ON true
 """)
 """``review_*`` are of the newest review that is not withdrawn."""
 NAMES: Final = (

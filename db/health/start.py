@@ -6,6 +6,7 @@ from typing import Final
 
 import psycopg
 
+from db.faults import answer_of
 from worker.errors import ConfigurationError
 
 CONNECT_S: Final = 5
@@ -31,6 +32,11 @@ STATE: Final = """
 """
 
 
+def refusal_fix(answer: str) -> str | None:
+    """How to fix a refusal that no waiting repairs; None for another answer."""
+    return next((fix for words, fix in REFUSED if words in answer), None)
+
+
 def require_database(url: str, *, role: str | None) -> str:
     """Connect once; why the process must wait, or an empty text.
 
@@ -45,13 +51,12 @@ def require_database(url: str, *, role: str | None) -> str:
     try:
         with psycopg.connect(url, connect_timeout=CONNECT_S) as connection:
             row = connection.execute(STATE, {"role": role}).fetchone()
-    except psycopg.ProgrammingError:  # its message quotes parts of the address, which may be the password
-        raise ConfigurationError("DATABASE_URL: expected an address as libpq reads it, got another") from None
+    except psycopg.ProgrammingError as error:
+        raise ConfigurationError(f"DATABASE_URL: {answer_of(error)}") from None
     except psycopg.Error as error:
         answer = (str(error).splitlines() or [""])[0]
-        for words, fix in REFUSED:
-            if words in answer:
-                raise ConfigurationError(f"DATABASE_URL: {answer}: {fix}") from error
+        if (fix := refusal_fix(answer)) is not None:
+            raise ConfigurationError(f"DATABASE_URL: {answer}: {fix}") from error
         return f"Postgres does not answer, waiting for it: {answer}"
     assert row is not None  # a query without FROM gives a row
     login, is_migrated, is_member = row

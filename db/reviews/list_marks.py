@@ -14,12 +14,14 @@ from db.answers.state import PersonAnswer, answer_of
 from db.audit.saved_views import SavedView, views_query
 from db.audit.search import SearchRow
 from db.connection import Connection
+from db.customer_feedback.reading import VERDICT
 from db.rows import Row
 
-MARKS: Final = """
+MARKS: Final = f"""
     (SELECT coalesce(jsonb_agg(jsonb_build_object(
         'id', listed.id, 'state', state.state, 'reply', reply.text, 'answered', answer.state,
-        'answered_by', answer.person, 'answered_at', answer.answered_at, 'answer_text', answer.text)), '[]')
+        'answered_by', answer.person, 'answered_at', answer.answered_at, 'answer_text', answer.text,
+        'feedback', {VERDICT})), '[]')
      FROM (SELECT given.*, EXISTS (SELECT FROM queue_items item WHERE item.decision_id = given.id
                                        AND item.claimed_by = :person AND item.done_at IS NULL) AS hidden
            FROM unnest(CAST(:ids AS uuid[]), CAST(:accounts AS text[]), CAST(:events AS text[]))
@@ -41,12 +43,14 @@ class ListMarks:
         states: review state of the reviewed ones.
         replies: approved replies of the AI, sent or waiting; cancelled ones are left out.
         answers: standing answers of people.
+        feedback: what customers say: ``wrong``, ``right``, or ``remark`` without a mark.
         views: the person's own views and those that others share; empty unless asked for.
     """
 
     states: Mapping[UUID, str]
     replies: Mapping[UUID, str]
     answers: Mapping[UUID, PersonAnswer]
+    feedback: Mapping[UUID, str]
     views: tuple[SavedView, ...] = ()
 
 
@@ -76,6 +80,7 @@ async def load_list_marks(
         states={key: each["state"] for key, each in marks.items() if each["state"] is not None},
         replies={key: each["reply"] for key, each in marks.items() if each["reply"] is not None},
         answers={key: made for key, each in marks.items() if (made := _answer(each)) is not None},
+        feedback={key: each["feedback"] for key, each in marks.items() if each["feedback"] is not None},
         views=tuple(SavedView(**each | {"view_id": UUID(each["view_id"])}) for each in views_found or ()),
     )
 

@@ -40,6 +40,8 @@ WITH_PEOPLE: Final = ("open", "snoozed")
 CHANGES: Final = ("conversation_opened", "conversation_resolved", "conversation_status_changed")
 RETRIED: Final = 500
 """Chatwoot repeats 429 and 500, three times within seconds; any other failure opens the conversation."""
+LATEST_S: Final = 2**40
+"""Times beyond are none: a time that never ends would overtake every later change."""
 OUTGOING: Final = 1
 """``message_type`` of the API, which webhooks write as a word."""
 
@@ -92,9 +94,8 @@ def owner(payload: Json) -> OwnerChange | None:
     by_people = read(conversation, "status", str) in WITH_PEOPLE
     if conversation is not payload and not by_people:
         return None  # it may wait for a handoff that is under way
-    at = find(conversation, "updated_at", float) or find(conversation, "last_activity_at", int) or 0.0
     change = Change.TAKE if by_people else Change.RELEASE
-    return OwnerChange(conversation=_place(conversation, "id"), change=change, at=at)
+    return OwnerChange(conversation=_place(conversation, "id"), change=change, at=_changed_at(conversation))
 
 
 def send(reply: Json, setup: Setup, key: str) -> Request:
@@ -150,6 +151,12 @@ def _message(entry: Json, text: str, *, private: bool) -> Request:
 
 def _place(payload: Json, path: str) -> str:
     return f"{NAME}:{read_id(payload, path)}"
+
+
+def _changed_at(conversation: Json) -> float:
+    """When the conversation changed, Unix seconds; 0 where Chatwoot does not say."""
+    at = find(conversation, "updated_at", object)
+    return float(at) if isinstance(at, int | float) and 0 <= at < LATEST_S else 0.0
 
 
 def _time(payload: Json) -> str:

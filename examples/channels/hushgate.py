@@ -66,9 +66,10 @@ class Hushgate:
             with OPENER.open(request, timeout=timeout_s) as answer:
                 return _object(answer.read())
         except urllib.error.HTTPError as error:
-            if error.code == 429 or error.code >= 500:
-                raise Away(f"status {error.code}") from error
-            raise Refused(error.code, _object(error.read())) from error
+            with error:
+                if error.code == 429 or error.code >= 500:
+                    raise Away(f"status {error.code}") from error
+                raise Refused(error.code, _object(error.read())) from error
         except (OSError, http.client.HTTPException) as error:
             raise Away(type(error).__name__) from error
 

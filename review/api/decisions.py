@@ -15,6 +15,7 @@ from db.answers.state import UNANSWERED
 from db.audit import decision_context, decision_list
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
+from db.customer_feedback.reading import feedback_verdict
 from db.reviews import queue_items
 from db.reviews.list_marks import ListMarks, load_list_marks
 from db.reviews.visible_decision import load_visible_decision
@@ -61,7 +62,14 @@ async def list_decisions(visit: Visit) -> Response:
     detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
     await visit.log(action, user_id=query.filters.about(), detail=detail)
     rows = [
-        _row_dict({**row, "review": marks.states.get(row["id"], "open"), **_answer_fields(marks, row["id"])})
+        _row_dict(
+            {
+                **row,
+                "review": marks.states.get(row["id"], "open"),
+                **_answer_fields(marks, row["id"]),
+                "feedback": marks.feedback.get(row["id"]),
+            }
+        )
         for row in page.rows
     ]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
@@ -111,7 +119,9 @@ async def get_decision(visit: Visit) -> Response:
             detail={"api": True},
             connection=connection,
         )
-    return _json(decision_context.program_columns(decision.row) | {"review": decision.review_state})
+        said = await feedback_verdict(connection, decision_id)
+    people = {"review": decision.review_state, "feedback": said}
+    return _json(decision_context.program_columns(decision.row) | people)
 
 
 def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:

@@ -41,7 +41,8 @@ class DecisionLine:
     ``confidence`` is the confidence in a draft where ``assessed`` is true, and has no meaning elsewhere.
     ``candidate_id`` is the candidate of a rollout that decided; null: the settings in force did.
     ``answered`` is what a person answered: ``approved``, ``edited``, ``written`` or ``dismissed``; null,
-    as the other fields of the answer, while no answer stands.
+    as the other fields of the answer, while no answer stands. ``feedback`` is what customers say of the
+    reply: ``wrong``, ``right``, ``remark`` without a mark, or null.
     """
 
     id: UUID
@@ -66,6 +67,7 @@ class DecisionLine:
     answered_by: str | None
     answered_at: datetime | None
     answer_text: str | None
+    feedback: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

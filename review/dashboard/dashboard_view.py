@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from db.costs.report import CostSum, Spender
+from db.customer_feedback.reading import FeedbackRate
 from db.figures.answers import OutcomeCount
 from db.figures.dashboard import DashboardFigures
 from db.figures.goals import FigureGoal, GoalMeasure
@@ -43,6 +44,7 @@ class LeadFigures:
         overturned: time step, overturned decisions, agreed or overturned decisions.
         answered: step, hits, total.
         within: when an answer to an escalation is late.
+        customers: what customers said of AI replies; None without feedback, and where a scope is chosen.
         costs: by day, model and purpose, of the range and of the range before; None where a scope is chosen.
     """
 
@@ -53,6 +55,7 @@ class LeadFigures:
     waiting: WaitingEscalations
     events: tuple[NumberedEvent, ...]
     costs: tuple[CostSum, ...] | None
+    customers: FeedbackRate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

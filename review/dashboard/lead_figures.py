@@ -7,6 +7,7 @@ from typing import Final
 
 from db.connection import Connection
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
+from db.customer_feedback.reading import ALL, FeedbackRate, feedback_rates
 from db.figures.goals import GoalMeasure, load_goals
 from db.figures.notes import load_happenings
 from db.figures.parts import CountMeasure, PartCount, largest_parts
@@ -31,13 +32,16 @@ async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
     target = goals.get(GoalMeasure.ANSWERED_IN_TIME)
     within = timedelta(minutes=target.within_min or 0) if target else DEFAULT_WITHIN
 
-    async def read(replica: Connection) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
+    async def read(
+        replica: Connection,
+    ) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...], FeedbackRate | None]:
         return (
             await count_overturned(replica, figures, hidden=hidden),
             await count_answered(replica, figures, within=within, now=visit.now),
+            await _customers(replica, figures),
         )
 
-    overturned, answered = await visit.store.read_lists(read)
+    overturned, answered, customers = await visit.store.read_lists(read)
     return LeadFigures(
         goals=goals,
         overturned=overturned,
@@ -46,7 +50,19 @@ async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
         waiting=waiting,
         events=events,
         costs=await _load_costs(visit, figures),
+        customers=customers,
     )
+
+
+async def _customers(replica: Connection, figures: FigureFilter) -> FeedbackRate | None:
+    """Customers who rated AI replies of the range; a signal beside the rates, which rest on reviewers."""
+    if figures.scope is not None:
+        return None
+    users = None if figures.chosen is None else tuple(figures.chosen)
+    rates = await feedback_rates(
+        replica, accounts=users, account=None, since=figures.since, until=figures.until
+    )
+    return next((each for each in rates if each.dimension == ALL), None)
 
 
 async def load_parts(visit: Visit, figures: FigureFilter, measure: CountMeasure) -> tuple[PartCount, ...]:

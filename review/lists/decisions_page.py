@@ -135,6 +135,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
         "samples": samples,
         "replies": marks.replies,
         "answers": marks.answers,
+        "feedback": marks.feedback,
         "layout": layout,
     }
 

@@ -175,7 +175,7 @@ def test_a_duration_has_the_unit_of_its_number(desk: Desk) -> None:
 def test_the_rest_of_an_account_is_behind_more(desk: Desk, size: ViewportSize, scripts: bool) -> None:
     """Five tabs in view; the others are opened and followed by keyboard alone."""
     page = desk.resident("shop owner", viewport=size, java_script_enabled=scripts)
-    page.goto(f"/accounts/{SHOP}")
+    page.goto("/")
     tabs = page.get_by_role("navigation", name="Account")
     shown = [each for each in tabs.get_by_role("link").all_inner_texts() if each]
     tabs.locator("summary").focus()

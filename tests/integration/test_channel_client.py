@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from examples.channels import client
+from examples.channels.hushgate import Away, Hushgate, Refused
 from examples.channels.recipe import Gone, PayloadError, Request, SendRefused, TryLater
 from tests.support.running import PATIENCE_S
 
@@ -207,3 +208,26 @@ def test_a_redirect_is_refused(status: int) -> None:
             asked(url)
         assert received == []
         assert asked(elsewhere) == {}
+
+
+HUSHGATE: Final[list[tuple[bytes, str]]] = [
+    (b"HTTP/1.1 503 X\r\nConnection: close\r\n\r\n<html>", "Away: status 503"),
+    (b"HTTP/1.1 429 X\r\nConnection: close\r\n\r\n{}", "Away: status 429"),
+    (b"SSH-2.0-OpenSSH_9.6\r\n", "Away: BadStatusLine"),
+    (
+        b'HTTP/1.1 422 X\r\nConnection: close\r\n\r\n{"detail": "text: too long"}',
+        "Refused: status 422: text: too long",
+    ),
+    (b"HTTP/1.1 401 X\r\nConnection: close\r\n\r\n<html>", "Refused: status 401: no reason"),
+    (b"HTTP/1.1 302 X\r\nConnection: close\r\nLocation: /sign-in\r\n\r\n", "Refused: status 302: no reason"),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), HUSHGATE, ids=str)
+def test_hushgate_is_away_or_refuses(answer: bytes, expected: str) -> None:
+    """What passes is tried again, a refusal says why; no error names the token."""
+    with answering(answer) as (url, received), pytest.raises((Away, Refused)) as caught:
+        Hushgate(f"{url}/", "hg_secret").call("POST", "decisions/1/answers", {"action": "approve"})
+
+    assert f"{type(caught.value).__name__}: {caught.value}" == expected
+    assert b"POST /api/v1/decisions/1/answers HTTP/1.1" in b"".join(received)

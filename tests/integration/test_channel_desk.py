@@ -379,7 +379,10 @@ def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path
     """Each look is a line of the access log: without traffic there is none for minutes."""
     place = asking(office, team, tmp_path)
     looks = "SELECT count(*) AS n FROM access_log WHERE action = 'list'"
-    eventually(lambda: place.desk.is_due() is False and place.desk.traffic, "the streams to be quiet")
+    waiting = "SELECT 1 FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL"
+    office.engine.runtime.nudge()
+    eventually(lambda: not office.engine.rows(waiting), "answers of earlier tests to be delivered")
+    eventually(lambda: not office.engine.redis.xlen("hushgate:events"), "the streams to be quiet")
 
     def looked() -> int:
         before = office.engine.row(looks)
@@ -393,6 +396,7 @@ def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path
     looked()
     quiet = [looked() for _ in range(3)]
     office.engine.decide(place.inbox.account, "And on Sunday?", conversation_id="telegram:7:main")
+    eventually(lambda: not office.engine.redis.xlen("hushgate:events"), "the entry to be removed")
 
     assert (quiet, looked(), looked()) == ([0, 0, 0], 1, 0)
     assert len(office.vendor.messages) == 2, "what waits in another channel of the account is asked too"

@@ -836,7 +836,7 @@ def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
         "migrations": "run: hushgate migrate",
         "conservation": "fix redis, postgres and migrations first",
         "embedder": "fix redis, postgres and migrations first",
-        "AI disclosure": "fix redis, postgres and migrations first",
+        "accounts": "fix redis, postgres and migrations first",
     }
 
 

@@ -25,6 +25,7 @@ from tasks.fleet.beats import beat_key, sign_beat
 from tests.integration.test_alerts import decide
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.pools import in_pool
+from tests.support.seeding import seed_document
 from tests.support.terminal import Ended, Shell, shell_at
 from worker.presets import new_account
 from worker.settings import ModelRole, StoredServer
@@ -218,15 +219,20 @@ def test_a_fleet_that_never_had_a_beat_has_no_age_of_it(shell: Shell, redis_url:
     assert found["found"] == "none: no beat has sent a task in the last day"
 
 
-def test_an_account_that_does_not_disclose_its_ai_is_named(shell: Shell, url: str) -> None:
+def test_an_account_without_documents_or_disclosure_is_named(shell: Shell, url: str) -> None:
     """A new account of a person says so; an account with the AI on and no text does not."""
+    (none,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "accounts")
     hidden = replace(new_account("hidden"), disclosure_texts={})
     in_pool(url, lambda pool: accounts.store_account(pool, new_account("open"), changed_by="test"), role=None)
     in_pool(url, lambda pool: accounts.store_account(pool, hidden, changed_by="test"), role=None)
 
-    (found,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "AI disclosure")
+    seed_document(url, "open", "Hours", ["We are open from nine to six."])
+    found = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
 
-    assert (found["state"], found["found"]) == ("warn", "1 accounts with the AI on do not say so: hidden")
+    assert none["state"] == "warn"
+    assert found["accounts"]["state"] == "ok"
+    assert found["documents"]["found"] == "1 accounts with the AI on have none: hidden"
+    assert found["AI disclosure"]["found"] == "1 accounts with the AI on do not say so: hidden"
 
 
 def test_a_fleet_without_a_model_is_a_failure_with_its_fix(shell: Shell, url: str) -> None:

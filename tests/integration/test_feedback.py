@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -16,6 +16,7 @@ from db.audit.filters import Filters
 from db.connection import Connection
 from db.customer_feedback.reading import FeedbackFilter, FeedbackRate, feedback_rates, list_feedback
 from db.reviews import queue_filling, queues
+from db.reviews.list_marks import load_list_marks
 from tests.support.conversing import HOURS, QUESTION, TALK, rate
 from tests.support.erasing import erase, places
 from tests.support.running import Running, eventually
@@ -93,9 +94,9 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     user_id, made = answered(engine)
     now = datetime.now(UTC)
     place = {"type": "feedback", "conversation_id": TALK, "message_id": "m1"}
-    for author, thumb, age in (("a", "down", 1), ("a", "up", 2), ("b", "up", 3)):
+    for author, thumb, age in (("a", "down", 1), ("a", "up", 2), ("b", "up", 3), ("a", None, 0)):
         event_id = engine.publish(
-            user_id, "", feedback={"thumb": thumb}, author_id=author,
+            user_id, "" if thumb else "why?", feedback={"thumb": thumb}, author_id=author,
             created_at=(now - timedelta(minutes=age)).isoformat(), **place,
         )  # fmt: skip
         engine.decided(user_id, event_id)
@@ -108,7 +109,7 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     )
 
     assert [(each.author_id, each.wrong, each.stands) for each in found] == [
-        ("a", True, True), ("a", False, False), ("b", False, True)]  # fmt: skip
+        ("a", None, True), ("a", True, True), ("a", False, False), ("b", False, True)]  # fmt: skip
     assert rates[0] == FeedbackRate(dimension="all", value="", answered=2, wrong=1)
     assert {each.dimension for each in rates} == {"all", "reason_code", "confidence_band"}
 
@@ -146,6 +147,9 @@ def test_lists_find_decisions_by_what_customers_say(engine: Running) -> None:
         page = read(engine.url, lambda connection: load_page(connection, filters, limit=9))
         return [row["id"] for row in page.rows]
 
+    marks = read(engine.url, lambda connection: load_list_marks(connection, [made, said], uuid4()))
+
+    assert marks.feedback == {made["id"]: "wrong"}
     assert [found(each) for each in FeedbackFilter] == [[made["id"]], [], [made["id"]], [said["id"]]]
 
 

@@ -17,6 +17,7 @@ from db.pool import GATEWAY_ROLE, WORKER_ROLE
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
 from tests.conftest import create_database, database_at
+from tests.support.terminal import shell_at
 from worker.errors import ConfigurationError
 from worker.settings import Settings, load
 
@@ -86,6 +87,16 @@ def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_
     with pytest.raises(ConfigurationError, match=r"^REDIS_URL: ") as error:
         require_servers(settings(DATABASE_URL=worker_url, REDIS_URL=refused), role=WORKER_ROLE)
     assert PASSWORD not in str(error.value)
+
+
+@pytest.mark.parametrize("words", [("doctor", "--offline"), ("accounts", "create", "a")])
+def test_an_address_that_cannot_be_read_is_never_quoted(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """The words of libpq quote the part that is wrong, which may be the password."""
+    address = f"postgresql://someone:{PASSWORD}%zz@127.0.0.1/none"
+    ended = shell_at(tmp_path, DATABASE_URL=address, REDIS_URL="redis://127.0.0.1:1").run(*words)
+
+    assert "expected an address as libpq reads it" in f"{ended.out}{ended.err}"
+    assert PASSWORD not in f"{ended.out}{ended.err}"
 
 
 @pytest.mark.parametrize(

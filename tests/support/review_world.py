@@ -218,7 +218,7 @@ class World:
         )
 
     def rated(self) -> None:
-        """A customer calls the reply to the world's decision wrong."""
+        """A customer calls the reply to the world's decision wrong, and moderation flags the texts late."""
         at, number, text = datetime.now(UTC) - timedelta(minutes=2), next(NUMBERS), self.text
         said = replace(
             self.decision.event,
@@ -242,6 +242,18 @@ class World:
             rejected_draft=None,
         )
         asyncio.run(_record(self.url, made))
+        names = ("user_id", "conversation_id", "message_id", "author_id", "event_id")
+        self.add(
+            "unmoderated_texts",
+            **{name: getattr(self.decision.event, name) for name in names},
+            decision_id=self.decision.decision_id,
+            decided_at=self.decision.decided_at,
+            scope="chat",
+            roles=["user"],
+            checked_at=at,
+            result="flagged",
+            matched_rule=text("late rule"),
+        )
 
     def checked(self) -> None:
         """A program had its draft of an answer in the world's conversation checked, and may send it."""

@@ -27,7 +27,7 @@ LONGEST: Final = 25
 MOST_WORDS: Final = 50_000
 """Words of all documents; test data in Markdown is left out."""
 
-SKIPPED: Final = {".git", ".venv", "out", "vendor", "node_modules"}
+SKIPPED: Final = {".git", ".venv", ".pytest_cache", "out", "vendor", "node_modules"}
 DATA: Final = (ROOT / "bench" / "conversations" / "docs", ROOT / "tests" / "fixtures")
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
@@ -42,7 +42,7 @@ MODULE: Final = re.compile(r"\bpython -m ((?:bench|chaos|fuzz|tests|tools)[\w.]*
 NAME: Final = re.compile(rf"`({FOLDERS}(?:\.\w+)*):(\w+(?:\.\w+)*)`")
 
 PRODUCT: Final = ("features", *FEATURES, "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
-SUBJECTS_SINCE: Final = "2026-11-26 17:55"
+SUBJECTS_SINCE: Final = "2026-11-27 04:35"
 LONGEST_SUBJECT: Final = 72
 WORDS: Final = {
     r"somebody|anybody|everybody": "a person, people",

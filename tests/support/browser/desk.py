@@ -19,7 +19,7 @@ WIDE: Final[ViewportSize] = {"width": 1280, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
 ALARMING: Final = re.compile(r'"level": "(error|critical)"|csp_violation|^[\w.]*(Error|Exception)\b')
 Scheme: TypeAlias = Literal["light", "dark"]
-PATIENCE_MS: Final = 15_000
+PATIENCE_MS: Final = 30_000
 PICTURES: Final = Path(__file__).parents[3] / "out" / "browser"
 
 expect.set_options(timeout=PATIENCE_MS)

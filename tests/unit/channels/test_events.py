@@ -12,7 +12,7 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from examples.channels import CHANNELS
+from examples.channels import CHANNELS, chatwoot
 from examples.channels.recipe import Change, Json, PayloadError
 from tasks.publishing.publish import checked
 from tests.unit.channels.recorded import SETUPS, events, payload, payloads
@@ -293,6 +293,17 @@ def test_chatwoot_says_who_answers(name: str, change: Change | None) -> None:
     assert found is None or (found.conversation, found.at) == ("chatwoot:42", 1795262400.25)
 
 
+@pytest.mark.parametrize(
+    ("at", "expected"), [(1795262400, 1795262400.0), (None, 0.0), ("x", 0.0), (10**400, 0.0), (True, 1.0)]
+)
+def test_a_change_of_owner_without_a_usable_time_is_done(at: object, expected: float) -> None:
+    """A strange time must not overtake later changes."""
+    found = chatwoot.owner(payload("chatwoot", "conversation_opened") | {"updated_at": at})
+
+    assert found is not None
+    assert found.at == expected
+
+
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The path of every value inside a payload."""
     if path:
@@ -317,6 +328,8 @@ def spoiled(body: Any, path: tuple[str | int, ...], value: object) -> Any:
 def events_or_error(channel: str, body: Json) -> list[Json] | str:
     """The events of a payload, or the message of its PayloadError."""
     try:
+        if channel == "chatwoot":
+            chatwoot.owner(body)
         return events(channel, body)
     except PayloadError as error:
         return str(error)
