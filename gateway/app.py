@@ -20,6 +20,10 @@ from db.review_store import Store
 from db.schema.rights import session_login
 from gateway.check_intake import CheckIntake
 from gateway.checks import Checks
+from gateway.contracts.agentgateway import AgentGatewayDoor
+from gateway.contracts.dify import DifyDoor
+from gateway.contracts.litellm import LiteLlmDoor
+from gateway.contracts.moderations import ModerationsDoor
 from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes
@@ -71,7 +75,7 @@ def build_gateway(settings: GatewaySettings, worker: Settings | None = None) -> 
 
 
 def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
-    """The route table: publishing, checks, their description, and two health checks."""
+    """The route table: publishing, checks (in other contracts too), their description, two health checks."""
 
     async def show_readiness(visit: Visit) -> Response:
         """Whether an event could be published now."""
@@ -83,6 +87,7 @@ def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
             return PlainTextResponse("not ready\n", status_code=503)
         return PlainTextResponse("ready\n")
 
+    made = CheckIntake(checks, intake.rates)
     document = PageRoute(
         path="/api/v1/openapi.json",
         name="openapi",
@@ -96,7 +101,11 @@ def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
         get("/healthz", "health", _show_health, None),
         get("/readyz", "readiness", show_readiness, None),
         intake.route(),
-        CheckIntake(checks, intake.rates).route(),
+        made.route(),
+        LiteLlmDoor(made).route(),
+        ModerationsDoor(made).route(),
+        DifyDoor(made).route(),
+        *AgentGatewayDoor(made).routes(),
         document,
     )
 

@@ -82,10 +82,12 @@ class CheckIntake:
             right=Right.PUBLISH,
             methods=("POST",),
             api=True,
-            summary="Check a message, a draft or both; of an array each alone, 207: some have no verdict",
+            summary="Check a message, a draft or both; of an array each alone",
             response=CheckVerdict,
+            responses=CheckResults,
             body=CheckRequest,
             batch=True,
+            also={207: "Some checks of an array have no verdict"},
             token_scope=TokenScope.CHECK,
             body_bytes=BODY_BYTES,
         )
@@ -116,6 +118,21 @@ class CheckIntake:
         results = await asyncio.gather(*map(result, range(len(read))))
         every = all(each.status == 200 for each in results)
         return _json(CheckResults(results=tuple(results)), status=200 if every else 207)
+
+    async def verdicts(self, visit: Visit, checks: Sequence[CheckRequest]) -> Sequence[CheckVerdict]:
+        """The verdicts on checks that came in another contract, in their order.
+
+        Raises:
+            Refused: as for a single check; the refusal of one check is the refusal of all.
+        """
+        deadline_s, places = _deadline_s(visit.request.headers), asyncio.Semaphore(AT_ONCE)
+        await self._require_rate(visit, checks)
+
+        async def verdict(check: CheckRequest) -> CheckVerdict:
+            async with places:
+                return await self._verdict(visit, check, deadline_s)
+
+        return await asyncio.gather(*map(verdict, checks))
 
     async def _result(
         self, visit: Visit, item: int, read: CheckRequest | Refused, deadline_s: float

@@ -32,7 +32,7 @@ from review.content_covers import with_organisation_covers
 from review.figures.reused import ReusedFigures
 from review.http import form_guards
 from review.http.answer_language import answer_in_language
-from review.http.error_handlers import error_page, refusal_json
+from review.http.error_handlers import error_page
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
 from review.http.parameters import UnusableParameter, read_query
@@ -205,7 +205,7 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
 async def _identify(visit: Visit, page: PageRoute) -> None:
     """Find the person by session; the JSON API also takes API tokens, and only them for changes."""
     request = visit.request
-    if page.api and (authorization := request.headers.get("Authorization")) is not None:
+    if page.api and (authorization := _authorization(request)) is not None:
         visit.signed_in, visit.api_token = await api_tokens.token_person(visit, authorization)
         return
     if page.api and request.method in UNSAFE:
@@ -214,6 +214,12 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
     if token is not None:
         visit.signed_in = await _session_person(visit, token)
     visit.token = token if visit.signed_in and token else request.cookies.get(FORM_COOKIE) or new_token()
+
+
+def _authorization(request: Request) -> str | None:
+    """The header ``Authorization``, or that of the API token in ``X-Api-Key``, as LiteLLM sends it."""
+    key = request.headers.get("X-Api-Key")
+    return request.headers.get("Authorization", None if key is None else f"Bearer {key}")
 
 
 async def _session_person(visit: Visit, token: str) -> Person | None:
@@ -311,7 +317,7 @@ async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:
         with suppress(StorageUnavailable):  # the refusal does not depend on its log line
             await visit.log(LoggedAction.REFUSED, detail={"page": page.name, "title": refused.title})
     if page.api:
-        response = refusal_json(refused)
+        response = page.refuse(refused)
         if refused.status == 401:
             response.headers["WWW-Authenticate"] = 'Bearer realm="hushgate"'
         return response

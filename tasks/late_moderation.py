@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 BATCH: Final = 20
 """Exchanges of one run, one after the other: at most four a second and worker, beside the live events."""
+AWAY_PAUSE: Final = timedelta(minutes=1)
+BUDGET_PAUSE: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,32 +56,44 @@ class LateModeration:
     metrics: WorkerMetrics | None = None
 
     async def run_once(self) -> None:
-        """Check a batch; stops at the first text for which moderation gives no result."""
+        """Check a batch; an account without a result, or without a budget, holds up no other."""
         if self.holds.events or not self.models.connected:
             return
         try:
+            paused: set[str] = set()
             for each in await settling.claim_unmoderated(self.pool, self.now(), BATCH):
-                if not await self._check(each):
-                    return
+                if each.user_id not in paused and (pause := await self._pause_after(each)):
+                    paused.add(each.user_id)
+                    await settling.pause_account(self.pool, each.user_id, self.now() + pause)
         except StorageUnavailable as error:
             log.warning("late_moderation_behind", kind=error.kind)
 
-    async def _check(self, exchange: Unmoderated) -> bool:
-        """Check one exchange; False when moderation is still away."""
+    async def _pause_after(self, exchange: Unmoderated) -> timedelta | None:
+        """Check one exchange; how long its account waits when there is no result. A bug stops no other."""
+        try:
+            return await self._check(exchange)
+        except StorageUnavailable:
+            raise
+        except Exception as error:
+            log.exception("late_check_failed", decision_id=str(exchange.decision_id), exc_info=error)
+            return None
+
+    async def _check(self, exchange: Unmoderated) -> timedelta | None:
+        """Check one exchange; how long its account waits, None when the exchange is settled."""
         account = (await self.rulebooks.get(exchange.user_id)).account
         if await self.spending.budget(account) is not None:
-            return True  # waits until the budget has room
+            return BUDGET_PAUSE
         texts = await settling.load_texts(self.pool, exchange)
         check = LateCheck(result=LateResult.GONE)
         if texts:
             event = _event(exchange, texts.get(MessageRole.USER, ""), self.now())
             found = await self._moderated(event, account, texts)
             if found is None:
-                return False
+                return AWAY_PAUSE
             check = found
         if await settling.settle(self.pool, exchange, check, account, self.now()):
             self._settled(exchange, check)
-        return True
+        return None
 
     async def _moderated(
         self, event: Event, account: Account, texts: Mapping[MessageRole, str]

@@ -244,7 +244,7 @@ class Snapshot:
     quarantined: bool = False
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[SnapshotScreened, ...] = ()
-    check: SnapshotCheck | None = None
+    checked: SnapshotCheck | None = None
     unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
 
     @property
@@ -297,7 +297,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         quarantined=decision.quarantine,
         masked=decision.masked,
         screened=decision.screened,
-        check=decision.check,
+        checked=decision.check,
     )
     written: dict[str, Any] = object_writer(Snapshot)(values)
     return written

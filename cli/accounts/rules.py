@@ -14,7 +14,7 @@ from cli.accounts.rules_match import LevelOption, hit_json, match_cases
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
-from worker.model import RuleLevel
+from worker.model import UNKNOWN_AUTHOR, Author, RuleLevel
 from worker.rules import ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.dialects import decoded_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
@@ -66,8 +66,19 @@ def try_rules(  # typer reads options from parameters
         str | None, typer.Option("--account", help="The stored rules of this account.")
     ] = None,
     level: LevelOption = RuleLevel.DEFAULT,
+    strikes: Annotated[int | None, typer.Option("--strikes", help="The author's flagged messages.")] = None,
+    messages_1h: Annotated[
+        int | None, typer.Option("--messages-1h", help="The author's messages of the last hour.")
+    ] = None,
+    role: Annotated[str | None, typer.Option("--role", help="The author's role.")] = None,
+    age_days: Annotated[
+        float | None, typer.Option("--account-age-days", help="Age of the author's login.")
+    ] = None,
 ) -> None:
     """Show which rules match a message, where and how.
+
+    Without any fact about the author, conditions beside a text count as met, and rules without a text do not
+    match.
 
     For example:
 
@@ -83,10 +94,12 @@ def try_rules(  # typer reads options from parameters
         print_message(f"rule {problem.rule!r} is disabled: {problem.message}", style="yellow")
     for rule, reach in fuzzy_reaches(compiled.fuzzy_rules(), found.allow, ()).items():
         print_message(f"rule {rule!r}: {fuzzy_warning(reach, 0)}", style="yellow")
+    author = Author(strikes=strikes, messages_1h=messages_1h, role=role, account_age_days=age_days)
+    known = None if author == UNKNOWN_AUTHOR else author
     rows = (
         {"message": message[:200].encode("utf-8", "replace").decode(), "label": hit.label, **hit_json(hit)}
         for message in _messages(text, file)
-        for hit in compiled.match(message)
+        for hit in compiled.match(message, known)
     )
     emit(rows, ("rule", "start", "end", "text", "how", "message"))
 

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
-from cli.demo import embedding, review_access, seed
+from cli.demo import audit_log, embedding, review_access, seed
 from cli.demo.answers import OPTIONS
 from cli.demo.staying import say, starting, stay_until_signal
-from cli.stack.fleet import Fleet, fleet
+from cli.stack.fleet import AUDIT_LOG, Fleet, fleet
+from features.feature import hook_mapping
 from worker.settings import Settings, load
 
 
@@ -55,6 +56,9 @@ def up(
         say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
         running.start_all(workers)
         running.start_beat()
+        has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
+        if has_log:
+            running.start_audit_log()
         review_access.await_pages(running, say)
         access = asyncio.run(review_access.new_review_access(running))
         token = asyncio.run(review_access.new_api_token(running))
@@ -63,6 +67,8 @@ def up(
         for line in _exports(running, token):
             typer.echo(line)
         say("\n".join(access.lines()))
+        if has_log:
+            say("\n".join(audit_log.first_lines(running, say)))
         stay_until_signal(running, f"logs: {running.logs}/*.log")
 
 

@@ -11,9 +11,10 @@ from cli.deployment.start import require_servers
 from cli.deployment.web_server import LOOPBACK, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
-from cli.output import fail
+from cli.output import fail, print_message
 from db.pool import GATEWAY_ROLE
 from gateway.app import build_gateway
+from worker.errors import ConfigurationError
 from worker.settings import GatewaySettings, Settings
 
 PORT: Final = 8086
@@ -29,12 +30,13 @@ def gateway(
 ) -> None:
     """Serve POST /api/v1/events until Ctrl-C: programs publish events with an API token (scope publish).
 
-    It serves nothing else but /healthz, /readyz and /api/v1/openapi.json. Without Redis or Postgres it
-    answers 503. Run any number of gateways. For example:
+    POST /v1/checks judges a program's own messages and drafts (scope check), where the variables are those of
+    a worker with its model servers. It serves nothing else but /healthz, /readyz and /api/v1/openapi.json.
+    Without Redis or Postgres it answers 503. Run any number of gateways. For example:
 
         hushgate gateway --port 8086
     """
-    known, worker = settings_of(GatewaySettings), settings_of(Settings)
+    known = settings_of(GatewaySettings)
     if host not in LOOPBACK and not any_interface:
         raise fail(
             "--host: expected an address of loopback, or --any-interface behind a proxy with https:"
@@ -43,4 +45,15 @@ def gateway(
         )
     require_free(host, port, name="gateway", change="choose another with --port")
     require_servers(known, role=GATEWAY_ROLE)
-    serve_application(build_gateway(known, worker), known, process="gateway", host=host, port=port)
+    serve_application(
+        build_gateway(known, _worker_settings()), known, process="gateway", host=host, port=port
+    )
+
+
+def _worker_settings() -> Settings | None:
+    """The settings of a worker, for checks; None where they are wrong, which publishing does not need."""
+    try:
+        return settings_of(Settings)
+    except ConfigurationError as error:
+        print_message(f"no checks: {error}")
+        return None

@@ -39,6 +39,12 @@ on a machine that eight busy programs shared."""
 SECRETS_FILE: Final = "secrets.key"
 REVIEW: Final = "review"
 BEAT: Final = "beat"
+AUDIT_LOG: Final = "audit-log"
+SERVICES: Final = {REVIEW: Service.REVIEW, BEAT: Service.REVIEW, AUDIT_LOG: Service.AUDIT}
+"""The service whose login a process uses; the others are workers."""
+ALERTS: Final = "HUSHGATE_ALERTS_EVERY_S"
+ALERTS_EVERY_S: Final = "60"
+LOG_EVERY_S: Final = "60"
 
 
 @dataclass(slots=True)
@@ -66,6 +72,7 @@ class Fleet:
     logs: Path
     outside: Mapping[str, str] = field(default_factory=dict)
     sandbox_options: tuple[str, ...] = ()
+    data: Path | None = None
     service_urls: Mapping[Service, str] = field(default_factory=dict)
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -118,12 +125,14 @@ class Fleet:
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
         self.commands[name], self.started[name] = command, time.monotonic()
-        service = Service.REVIEW if name in (REVIEW, BEAT) else Service.WORKER
-        url = self.service_urls.get(service, self.environment["DATABASE_URL"])
+        service = SERVICES.get(name, Service.WORKER)
+        known = {"DATABASE_URL": self.service_urls.get(service, self.environment["DATABASE_URL"])}
+        if name == BEAT:
+            known[ALERTS] = self.environment.get(ALERTS) or ALERTS_EVERY_S
         with (self.logs / f"{name}.log").open("ab") as log:
             self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
                 [sys.executable, "-P", "-m", *command],
-                env=self.environment | {"DATABASE_URL": url},
+                env=self.environment | known,
                 stdout=log,
                 stderr=log,
             )
@@ -135,8 +144,13 @@ class Fleet:
             self.start_worker(f"worker-{number}")
 
     def start_beat(self) -> None:
-        """Start beat, for a fleet that is to stay."""
+        """Start beat, which also judges the alerts, for a fleet that is to stay."""
         self.start(BEAT, "tasks", "beat", "--pidfile=")
+
+    def start_audit_log(self) -> None:
+        """Start the transparency log, with a key that is kept where the data are kept."""
+        key = (self.data or self.logs) / "audit-log.key"
+        self.start(AUDIT_LOG, "cli", AUDIT_LOG, "append", "--every", LOG_EVERY_S, "--key-file", str(key))
 
     def start_worker(self, name: str) -> None:
         """Start one worker process."""
@@ -249,6 +263,7 @@ def fleet(
             sandbox=handle,
             outside=outside,
             sandbox_options=sandbox_options,
+            data=data,
             logs=logs,
             service_urls=_service_urls(servers),
         )

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from cli.exit_codes import ExitCode
 from cli.options import settings_of, with_pool
 from cli.output import emit, emit_json, fail, json_text, print_message, progress_bar, stdout_is_terminal
-from cli.output_file import Force, output_file
+from cli.output_file import Force, output_file, private_file
 from compliance.audit_log.appending import Appended, append_new
 from compliance.audit_log.checkpoints import NAME, Signer, new_key, signer_in
 from compliance.audit_log.exporting import export_lines, inclusion_proof
@@ -60,6 +60,12 @@ def append(
         float | None,
         typer.Option("--every", min=1, metavar="SECONDS", help="Go on until Ctrl-C, with this pause."),
     ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file", help="File of the key where HUSHGATE_AUDIT_LOG_KEY is not set; made if missing."
+        ),
+    ] = None,
 ) -> None:
     """Append new decisions and reviews, sign the root, and print the checkpoint.
 
@@ -71,7 +77,7 @@ def append(
 
         hushgate audit-log append --every 60
     """
-    signer, former = _signer(), frozenset(settings_of(TransparencySettings).audit_log_verifiers)
+    signer, former = _signer(key_file), frozenset(settings_of(TransparencySettings).audit_log_verifiers)
     try:
         _with_log(lambda source: _append_rounds(source, signer, former, every))
     except KeyboardInterrupt:
@@ -162,11 +168,21 @@ def export(
         raise fail("the log is empty: run `hushgate audit-log append` first", code=ExitCode.NEGATIVE)
 
 
-def _signer() -> Signer:
+def _signer(key_file: Path | None) -> Signer:
     known = settings_of(TransparencySettings)
-    if known.audit_log_key is None:
+    if known.audit_log_key is not None:
+        return signer_in(known.audit_log_key.get_secret_value())
+    if key_file is None:
         raise ConfigurationError(HINT)
-    return signer_in(known.audit_log_key.get_secret_value())
+    try:
+        if not key_file.exists():
+            with private_file(key_file) as file:
+                file.write(f"hushgate+{new_key()}")
+        signer = signer_in(key_file.read_text().strip())
+    except OSError as error:
+        raise ConfigurationError(f"--key-file: expected a file to read or make, got {error}") from error
+    print_message(f"verifier key {signer.verifier_key()}", style="cyan")
+    return signer
 
 
 def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> Keys:

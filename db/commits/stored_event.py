@@ -23,9 +23,12 @@ LOOK_UP: Final = """
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
         m.decided_as, m.edited_at, m.deleted, m.rated_first, CASE WHEN m.edited_at IS NOT NULL THEN (
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
-                AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1) END
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-        WITH ORDINALITY AS asked (user_id, event_id, entry_id, conversation_id, message_id, place)
+                AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
+        END,
+        a.strikes, a.messages_1h
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+        WITH ORDINALITY
+        AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
     LEFT JOIN LATERAL (
         SELECT people_until, changes FROM conversations c
         WHERE c.user_id = asked.user_id AND c.conversation_id = asked.conversation_id LIMIT 1) AS c ON true
@@ -38,6 +41,9 @@ LOOK_UP: Final = """
         WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
             AND k.message_id = asked.message_id AND k.event_id <> asked.event_id
             AND k.decision_id IS NOT NULL) AS m
+    LEFT JOIN LATERAL (
+        SELECT * FROM hushgate_author_counts(asked.user_id, asked.author_id)
+        WHERE asked.author_id <> '') AS a ON true
     ORDER BY asked.place
 """
 DECIDED: Final = """
@@ -91,15 +97,19 @@ class StoredEvent:
     edited_text: str | None = None
 
 
-async def look_up_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
+async def look_up_event(
+    source: Pool, event: Event, now: datetime, *, counts_author: bool = False
+) -> StoredEvent:
     """Look an event up at its turn: its stored outcome and the owner of its conversation, in one query.
+
+    ``counts_author``: also how often its author was flagged and wrote; an erased author has no decisions.
 
     Writes a row of ``duplicates`` when another entry of the event has a decision.
 
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    known = await call_batched(source, LOOK_UPS, event)
+    known = await call_batched(source, LOOK_UPS, (event, counts_author))
     rated = await rated_event(source, event) if event.type is EventType.FEEDBACK else None
     state = conversation_state(known.people_until, known.changes, now)
     return StoredEvent(
@@ -109,6 +119,8 @@ async def look_up_event(source: Pool, event: Event, now: datetime) -> StoredEven
             decided_as=known.decided_as,
             edited_at=known.edited_at,
             deleted=known.deleted,
+            strikes=known.strikes,
+            messages_1h=known.messages_1h,
             rated=rated,
             rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
@@ -127,12 +139,16 @@ class _LookedUp(NamedTuple):
     deleted: bool
     rated_first: bool
     edited_text: str | None
+    strikes: int | None
+    messages_1h: int | None
 
 
-async def _look_up_several(source: Pool, events: Sequence[Event]) -> list[_LookedUp]:
+async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:
+    events = [event for event, _ in asked]
     ids = [[each.user_id for each in events], [each.event_id for each in events]]
     ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
     ids += [[each.message_id for each in events]]
+    ids += [[event.author_id if counts_author else "" for event, counts_author in asked]]
     async with checkout(source) as connection:
         rows = await (await connection.execute(LOOK_UP, ids)).fetchall()
         found = [

@@ -74,7 +74,7 @@ class FeedbackLine:
     Attributes:
         id: of the feedback's own decision.
         wrong: a mark calls the reply wrong; None: a remark alone.
-        stands: no newer feedback of the author about the decision replaces this one.
+        stands: no newer marks of the author about the decision replace these; a remark alone replaces none.
         row: the columns that ``review.content_covers`` reads; its ``message_text`` is the remark.
     """
 
@@ -107,6 +107,7 @@ async def list_feedback(connection: Connection, decision_id: UUID) -> tuple[Feed
     """The feedback about a decision, the newest first, at most ``MOST_SHOWN``."""
     newer = customer_feedback.alias("newer")
     replaced = sa.exists().where(
+        customer_feedback.c.wrong.is_not(None) & newer.c.wrong.is_not(None),
         newer.c.decision_id == customer_feedback.c.decision_id,
         newer.c.author_id == customer_feedback.c.author_id,
         sa.tuple_(newer.c.rated_at, newer.c.id)

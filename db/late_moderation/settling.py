@@ -38,6 +38,9 @@ CLAIM: Final = """
     RETURNING decision_id, decided_at, user_id, conversation_id, message_id, author_id, event_id, scope, roles
 """
 """The newest first: their conversations go on, so a retraction and a clean history matter most there."""
+PAUSE: Final = """
+    UPDATE unmoderated_texts SET claimed_until = %(until)s WHERE user_id = %(user_id)s AND checked_at IS NULL
+"""
 TEXTS: Final = """
     SELECT role, text FROM messages
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
@@ -125,6 +128,16 @@ async def claim_unmoderated(source: Pool, now: datetime, limit: int) -> tuple[Un
     async with checkout(source) as connection:
         values = {"now": now, "until": now + CLAIM_FOR, "limit": limit}
         return await rows_as(connection, Unmoderated, CLAIM, values)
+
+
+async def pause_account(source: Pool, user_id: str, until: datetime) -> None:
+    """Let no worker claim exchanges of an account until then, so that those of others come first.
+
+    Raises:
+        StorageUnavailable: safe to repeat.
+    """
+    async with checkout(source) as connection:
+        await connection.execute(PAUSE, {"user_id": user_id, "until": until})
 
 
 async def load_texts(source: Pool, exchange: Unmoderated) -> Mapping[MessageRole, str]:

@@ -45,6 +45,7 @@ FUNCTIONS: Final = (
     "retention",
     "samples",
     "token_owners",
+    "authors",
     "answered_decisions",
     "customer_feedback",
     *(file.stem for file in FEATURE_FILES),

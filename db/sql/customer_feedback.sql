@@ -1,4 +1,5 @@
--- The marks that count: the newest of each author about a decision. The one join of feedback and decisions.
+-- What counts: the newest marks of each author about a decision, and every remark without a mark. The one join
+-- of feedback and decisions.
 -- Read with the reader's own rights.
 
 CREATE OR REPLACE VIEW standing_feedback WITH (security_invoker = true) AS
@@ -7,7 +8,7 @@ SELECT f.id, f.decision_id, f.decision_at, f.user_id, f.author_id, f.thumb, f.ra
 FROM customer_feedback f
 WHERE f.decision_id IS NOT NULL
     AND NOT EXISTS (SELECT FROM customer_feedback newer
-                    WHERE newer.decision_id = f.decision_id AND newer.author_id = f.author_id
+                    WHERE f.wrong IS NOT NULL AND newer.wrong IS NOT NULL AND newer.decision_id = f.decision_id AND newer.author_id = f.author_id
                         AND (newer.rated_at, newer.id) > (f.rated_at, f.id));
 
 -- What objects to a decision after the decision: a customer who calls a sent text of the AI wrong, and

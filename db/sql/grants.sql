@@ -84,7 +84,7 @@ GRANT UPDATE (through) ON audit_log_checkpoints TO hushgate_audit;
 GRANT USAGE ON SEQUENCE messages_id_seq TO hushgate_worker, hushgate_reviewer;
 
 -- Functions with the owner's rights, and those that they call. Functions of indexes stay callable by all.
-REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_append_only,
+REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_append_only, hushgate_author_counts,
     hushgate_begin_erasure, hushgate_cancel_erasure, hushgate_confirm_erasure, hushgate_count_words,
     hushgate_drop_letters, hushgate_drop_partitions, hushgate_end_exports, hushgate_ensure_partitions,
     hushgate_entry_until, hushgate_erase_again, hushgate_erase_copies, hushgate_erase_decisions,
@@ -105,7 +105,7 @@ GRANT EXECUTE ON FUNCTION hushgate_forget_dropped, hushgate_lock_log TO hushgate
 GRANT EXECUTE ON FUNCTION hushgate_cancel_erasure, hushgate_confirm_erasure, hushgate_drop_letters,
     hushgate_remove_sample, hushgate_request_erasure, hushgate_rotate_secret, hushgate_word_vector TO
     hushgate_reviewer;
-GRANT EXECUTE ON FUNCTION hushgate_add_stream_counts, hushgate_begin_erasure, hushgate_drop_partitions,
+GRANT EXECUTE ON FUNCTION hushgate_add_stream_counts, hushgate_author_counts, hushgate_begin_erasure, hushgate_drop_partitions,
     hushgate_ensure_partitions, hushgate_erase_again, hushgate_erase_decisions, hushgate_erase_queries,
     hushgate_erase_rows, hushgate_erasure_scope, hushgate_expire_held_drafts, hushgate_finish_erasure,
     hushgate_next_erasure_phase, hushgate_preview_erasure, hushgate_sign_erasure, hushgate_store_event,

@@ -61,7 +61,15 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
     """OpenAPI 3.1 for every route of the JSON API."""
     api = [page for page in pages if page.api]
     bodies = dict.fromkeys(
-        [Problem, *(each for page in api for each in (page.response, page.body) if each is not None)]
+        [
+            Problem,
+            *(
+                each
+                for page in api
+                for each in (page.response, page.responses, page.body, page.refusal)
+                if each is not None
+            ),
+        ]
     )
     _, definitions = TypeAdapter.json_schemas(
         [(each.__name__, "serialization", TypeAdapter(each)) for each in bodies], ref_template=REFERENCES
@@ -103,8 +111,12 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         {"name": each.name, "in": "query", "description": each.text, "schema": each.schema}
         for each in page.query
     ]
-    content = {"application/json": {"schema": _reference(page.response)}} if page.response else {}
-    problem = {"application/problem+json": {"schema": _reference(Problem)}}
+    answers = [_reference(each) for each in (page.response, page.responses) if each is not None]
+    schema = answers[0] if len(answers) == 1 else {"anyOf": answers}
+    content = {"application/json": {"schema": schema}} if answers else {}
+    problem: dict[str, Any] = {"application/problem+json": {"schema": _reference(Problem)}}
+    if page.refusal is not None:
+        problem |= {"application/json": {"schema": _reference(page.refusal)}}
     refusals = REFUSALS if page.methods == ("GET",) else CHANGE_REFUSALS
     return {
         "operationId": page.name,
@@ -136,7 +148,7 @@ def _request_body(page: PageRoute) -> dict[str, Any]:
     content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in page.accepts.items()}
     if page.body is not None:
         one: dict[str, Any] = _reference(page.body)
-        many = {"oneOf": [one, {"type": "array", "items": one}]}
+        many = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
         content["application/json"] = {"schema": many if page.batch else one}
     return {"requestBody": {"required": True, "content": content}} if content else {}
 

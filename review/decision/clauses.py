@@ -27,6 +27,10 @@ RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
         mark("a blocked phrase of the account"),
         mark("the account's blocked phrase “%(rule)s”"),
     ),
+    "flagged_author": (
+        mark("an author whom a rule of the account blocks"),
+        mark("an author whom the account's rule “%(rule)s” blocks"),
+    ),
     INJECTION_CHECK: (
         mark("an instruction to the AI"),
         mark("an instruction to the AI (%(rule)s)"),

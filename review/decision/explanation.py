@@ -27,6 +27,7 @@ from worker.assessment.policies.vetoes import Veto
 from worker.model import Action, AttemptOutcome
 from worker.reasons import Reason
 from worker.reply_content import ContentKind
+from worker.rules import RuleKind
 
 ANSWERED: Final[Mapping[AnswerState, str]] = {
     AnswerState.APPROVED: mark("A reply was sent: %(person)s approved the text of the AI."),
@@ -164,6 +165,12 @@ def _replied(facts: ExplanationFacts) -> str:
     return _("A reply was sent: the draft was trusted; %(why)s.") % {"why": _trust(facts)}
 
 
+def _flagged_rule(facts: ExplanationFacts) -> str:
+    if (facts.row["matched_rule"] or "").startswith(f"flagged_{RuleKind.AUTHOR}:"):
+        return _("Nothing was sent: the message is from %(rule)s.") % {"rule": rule_clause(facts)}
+    return _("Nothing was sent: the message contains %(rule)s.") % {"rule": rule_clause(facts)}
+
+
 def _unsafe(facts: ExplanationFacts) -> str:
     kind = (facts.row["matched_rule"] or "").partition(":")[2]
     text = _("Handed to a person: the drafted reply has %(content)s.")
@@ -200,9 +207,7 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
         % {"account": shortened(facts.row["user_id"])}
     ),
     Reason.TOO_LATE: _too_late,
-    Reason.FLAGGED_RULE: lambda facts: (
-        _("Nothing was sent: the message contains %(rule)s.") % {"rule": rule_clause(facts)}
-    ),
+    Reason.FLAGGED_RULE: _flagged_rule,
     Reason.MODERATION_FLAGGED: lambda facts: (
         _("Nothing was sent: %(who)s found %(category)s in the message.")
         % {"who": moderator_clause(facts), "category": category_clause(facts, "moderation")}

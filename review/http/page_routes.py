@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from db.people.api_tokens import TokenScope
 from review.access import WRITE_SCOPES, Right
+from review.http.error_handlers import refusal_json
 from review.http.parameters import Parameter
-from review.http.visit import BODY_BYTES, Visit
+from review.http.visit import BODY_BYTES, Refused, Visit
 
 ACCOUNT: Final = "/accounts/{account:path}"
 """The address of the pages of one account."""
@@ -28,13 +29,15 @@ class PageRoute:
         api: True for the JSON API, which takes API tokens, for changes nothing else, and refuses in JSON.
         csrf: False only for reports that browsers send automatically.
         summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
-        response: the dataclass of the body.
+        response: the dataclass of the body; ``responses`` of that for an array, where it has another one.
         body: the model of a JSON body, for the OpenAPI document.
         batch: True when the body may be an array of such models too.
         accepts: other media types of the body, with their JSON Schemas.
         status: of the answer to a request that worked.
         also: further statuses of such answers, with their descriptions.
         token_scope: the scope that an API token needs, where neither method nor right say it.
+        refuse: makes the answer to a refusal, where a contract has a form of its own; ``refusal`` is its
+            dataclass.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
     """
 
@@ -48,12 +51,15 @@ class PageRoute:
     summary: str = ""
     query: tuple[Parameter, ...] = ()
     response: type | None = None
+    responses: type | None = None
     body: type | None = None
     batch: bool = False
     accepts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     status: int = 200
     also: Mapping[int, str] = field(default_factory=dict)
     token_scope: TokenScope | None = None
+    refuse: Callable[[Refused], Response] = refusal_json
+    refusal: type | None = None
     body_bytes: int = BODY_BYTES
 
     @property

@@ -66,11 +66,13 @@ class EntryHandler:
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
         outlasting = self.storage.outlasting_outages
-        stored = await outlasting(lambda: look_up_event(self.pool, event, self.now()))
+        live = await outlasting(lambda: self.rulebooks.get(event.user_id))
+        stored = await outlasting(
+            lambda: look_up_event(self.pool, event, self.now(), counts_author=live.counts_authors)
+        )
         if stored.outcome is not None:
             self.hooks.repeated(event, stored.outcome)
             return
-        live = await outlasting(lambda: self.rulebooks.get(event.user_id))
         book = live.for_event(event, stored.conversation)
         decision = await outlasting(lambda: self.decider.decide(event, stored, book))
         decision, recorded = await self._record(decision)

@@ -61,6 +61,12 @@ class Rulebook:
         return self.candidate if self.rollout.takes(event.conversation_id) else self
 
     @property
+    def counts_authors(self) -> bool:
+        """Whether the rules in force, or those of the candidate, read what is counted of authors."""
+        books = (self, self.candidate) if self.candidate else (self,)
+        return any(each.settings.rules.counts_authors for each in books)
+
+    @property
     def account(self) -> Account:
         """The version of the account."""
         return self.settings.account

@@ -170,7 +170,16 @@ def test_servers_keep_their_data_in_named_volumes() -> None:
     mounts = {name: services()[name]["volumes"] for name in SERVERS}
 
     assert mounts == {"redis": ["redis:/data"], "postgres": ["postgres:/var/lib/postgresql"]}
-    assert compose()["volumes"].keys() == {"redis", "postgres"}
+    assert compose()["volumes"].keys() == {"redis", "postgres", "keys"}
+
+
+def test_the_key_of_the_transparency_log_is_of_its_process_alone() -> None:
+    """The log begins with the first ``up``; who reads the key could sign another history."""
+    mounted = {name for name, service in services().items() if "keys:/keys" in service.get("volumes", [])}
+
+    assert mounted == {"audit-log"}
+    assert "profiles" not in services()["audit-log"]
+    assert services()["audit-log"]["command"][-2:] == ["--key-file", "/keys/audit-log"]
 
 
 def test_redis_starts_as_the_compose_file_says() -> None:

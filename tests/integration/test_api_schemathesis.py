@@ -7,13 +7,16 @@ from typing import Any, Final
 
 import pytest
 
+from cli.stack import Stack
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
 from gateway.app import build_gateway
 from review.app import build_app
+from sandbox.server import SandboxHandle
 from tests.support.api_walk import ServedApi, Walked, served, walk
 from tests.support.review_world import World
 from tests.support.reviewing import settings_at
+from tests.support.running import settings_of
 from worker.settings import GatewaySettings
 
 RELATED_FIELDS: Final = {
@@ -30,18 +33,25 @@ RELATED_FIELDS: Final = {
     "api_rules_store": "rules are read as keywords or expressions",
     "api_document_add": "a file has to be readable",
     "api_events": "created_at is near the present time",
+    **dict.fromkeys(
+        ("contract_litellm", "contract_moderations", "contract_dify", "contract_prompt", "contract_choices"),
+        "an account is needed where the token's owner has several; texts are not empty, and no images",
+    ),
 }
 """Operations that refuse (422) what fits its schema, with the values that have to fit together."""
-ACCEPTING: Final = ["2xx", 401, 403, 404, 409, 429]
+ACCEPTING: Final[list[int | str]] = ["2xx", 401, 403, 404, 409, 429]
 """Answers to a request that fits the schema; without 5xx, which the library takes for an answer."""
 
 
 @pytest.fixture(scope="module")
-def apis(database_url: str, stack: Any) -> Iterator[tuple[World, tuple[ServedApi, ...]]]:
+def apis(
+    database_url: str, stack: Stack, sandbox_process: SandboxHandle
+) -> Iterator[tuple[World, tuple[ServedApi, ...]]]:
     """Review pages and gateway over a database with something of everything."""
     known = {"DATABASE_URL": database_url, "REDIS_URL": stack.redis_url}
     review = build_app(settings_at(database_url, REDIS_URL=stack.redis_url))
-    gateway = build_gateway(GatewaySettings.model_validate(known))
+    worker = settings_of(database_url, stack.redis_url, sandbox_process)
+    gateway = build_gateway(GatewaySettings.model_validate(known), worker)
     with World(database_url, "acme") as world, served(review) as pages, served(gateway) as publishing:
         world.add("ai_rules", user_id="acme", version=1)
         world.answered()

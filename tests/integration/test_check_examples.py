@@ -107,6 +107,16 @@ def test_the_block_of_the_page_is_answered(environment: Mapping[str, str]) -> No
     assert (verdict["id"], verdict["verdict"], verdict["text"]) == ("turn-17", "allow", HOURS)
 
 
+def test_the_block_of_the_contracts_is_answered(environment: Mapping[str, str]) -> None:
+    """As it stands there."""
+    page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    results = json.loads(said(["sh", "-c", block], environment))["results"]
+
+    assert [each["flagged"] for each in results] == [False, True]
+    assert results[1]["categories"]["hushgate/FLAGGED_RULE"] is True
+
+
 @pytest.mark.parametrize("command", [[sys.executable, "check.py"], [str(NODE), "check.mjs"]])
 def test_a_program_without_packages_asks(environment: Mapping[str, str], command: list[str]) -> None:
     """The verdict, and the text or the reason."""

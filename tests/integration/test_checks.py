@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -26,6 +27,9 @@ from tests.support.publishing import checking_gateway, gateway_at, token
 from tests.support.reviewing import Visitors, person_at
 from tests.support.running import OPEN, eventually, running, settings_of, store_account
 from tests.support.seeding import seed_document
+from trials.store.recordings import load_decisions
+from trials.store.replayed_answers import is_released
+from trials.store.replaying import Replayer
 from worker.account_settings import changed
 from worker.model import Account
 
@@ -130,7 +134,7 @@ def test_a_check_is_one_decision_with_its_verdict_and_nothing_else(program: Prog
     assert (row["decision"], row["reason_code"]) == ("escalate", "LOW_CONFIDENCE_ESCALATED")
     assert (row["message_text"], row["author_id"], row["event_id"]) == (ASKED, "ann", bad["id"])
     assert row["snapshot_json"]["type"] == "check"
-    assert row["snapshot_json"]["check"] == {"verdict": "hold", "would": None, "failed_open": False}
+    assert row["snapshot_json"]["checked"] == {"verdict": "hold", "would": None, "failed_open": False}
     assert {"id": bad["decision_id"]} in held
 
 
@@ -208,6 +212,31 @@ def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, 
     assert listed["stream"] == []
 
 
+def test_recorded_checks_are_tried_with_changed_settings(program: Program) -> None:
+    """A rule that only the draft matches stops it; what a replay would release is never sent."""
+    user_id = program.account()
+    asked = {"message": ASKED, "passages": PASSAGES}
+    sent = [program.verdict(user_id, **asked, draft=each) for each in (HOURS, "At ten on Sundays.")]
+    sent.append(program.verdict(user_id, **asked, draft="At nine on Sundays.", shadow=True))
+    ids = [UUID(each["decision_id"]) for each in sent]
+
+    async def tried() -> tuple[list[str], list[str], list[bool]]:
+        async with create_pool(program.url, size=2, application="test", role=None) as source:
+            stored = await load_decisions(source, ids)
+            same = [await Replayer(source=source).replay(each) for each in stored]
+            changes = {"flagged_keywords": ["weekdays"]}
+            ruled = [(await Replayer(source=source, changes=changes).group_of(each))[0] for each in stored]
+            off = {"assessment_policy": {"enabled": False}}
+            made = [await Replayer(source=source, changes=off).replay(each) for each in stored]
+        return [each.group for each in same], ruled, [is_released(each) for each in made]
+
+    same, ruled, released = asyncio.run(tried())
+
+    assert same == ["unchanged"] * 3
+    assert ruled == ["newly_stopped", "unchanged", "unchanged"]
+    assert released == [False] * 3
+
+
 @pytest.mark.parametrize("opens", [False, True])
 def test_a_check_that_cannot_be_made_fails_closed_unless_the_token_says_otherwise(
     program: Program, sandbox: SandboxHandle, *, opens: bool
@@ -229,7 +258,7 @@ def test_a_check_that_cannot_be_made_fails_closed_unless_the_token_says_otherwis
     assert (found["verdict"], found["would"]) == (("allow", "hold") if opens else ("hold", None))
     assert found["failed_open"] is opens
     assert logged == ([{"id": found["decision_id"]}] if opens else [])
-    assert program.decision(found)["snapshot_json"]["check"]["failed_open"] is opens
+    assert program.decision(found)["snapshot_json"]["checked"]["failed_open"] is opens
 
 
 def test_shadow_mode_allows_and_stores_the_true_verdict(program: Program) -> None:
@@ -239,7 +268,7 @@ def test_shadow_mode_allows_and_stores_the_true_verdict(program: Program) -> Non
     )
 
     assert (found["verdict"], found["would"], found["text"]) == ("allow", "block", HOURS)
-    assert program.decision(found)["snapshot_json"]["check"]["would"] == "block"
+    assert program.decision(found)["snapshot_json"]["checked"]["would"] == "block"
 
 
 def test_a_flagged_exchange_is_sealed(program: Program) -> None:

@@ -94,9 +94,9 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     user_id, made = answered(engine)
     now = datetime.now(UTC)
     place = {"type": "feedback", "conversation_id": TALK, "message_id": "m1"}
-    for author, thumb, age in (("a", "down", 1), ("a", "up", 2), ("b", "up", 3)):
+    for author, thumb, age in (("a", "down", 1), ("a", "up", 2), ("b", "up", 3), ("a", None, 0)):
         event_id = engine.publish(
-            user_id, "", feedback={"thumb": thumb}, author_id=author,
+            user_id, "" if thumb else "why?", feedback={"thumb": thumb}, author_id=author,
             created_at=(now - timedelta(minutes=age)).isoformat(), **place,
         )  # fmt: skip
         engine.decided(user_id, event_id)
@@ -109,7 +109,7 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     )
 
     assert [(each.author_id, each.wrong, each.stands) for each in found] == [
-        ("a", True, True), ("a", False, False), ("b", False, True)]  # fmt: skip
+        ("a", None, True), ("a", True, True), ("a", False, False), ("b", False, True)]  # fmt: skip
     assert rates[0] == FeedbackRate(dimension="all", value="", answered=2, wrong=1)
     assert {each.dimension for each in rates} == {"all", "reason_code", "confidence_band"}
 

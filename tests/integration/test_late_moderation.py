@@ -120,6 +120,32 @@ def test_while_moderation_is_away_an_exchange_keeps_waiting(outage: Running) -> 
     ]
 
 
+def test_an_account_that_cannot_be_checked_holds_up_no_other(
+    outage: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug at one exchange, and a spent budget: the other account is checked in the same run."""
+    monkeypatch.setattr("tasks.late_moderation.BATCH", 100)
+    other, _ = passed(outage)
+    broken, _ = passed(outage)
+    poor, _ = passed(outage, budget_day_usd=0.01)
+    load = settling.load_texts
+
+    async def texts(pool: Any, exchange: Any) -> Any:
+        if exchange.user_id == broken:
+            raise ValueError("a bug")
+        return await load(pool, exchange)
+
+    async def budget(_: Any, account: Account) -> object:
+        return object() if account.user_id == poor else None
+
+    monkeypatch.setattr(settling, "load_texts", texts)
+    monkeypatch.setattr("tasks.limits.spending.Spending.budget", budget)
+    outage.sandbox.drop_rules()
+
+    assert checked(outage, other)["result"] == "clear"
+    assert [waiting(outage, each)[0]["result"] for each in (broken, poor)] == [None, None]
+
+
 def test_an_exchange_is_settled_once_and_claims_of_killed_workers_end(outage: Running) -> None:
     """Two workers that checked the same exchange: the second changes nothing."""
     user_id, _ = passed(outage, retract_flagged=True)

@@ -326,6 +326,22 @@ def test_an_event_ends_because_of_others_of_its_conversation(engine: Running, re
     assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
 
 
+def test_an_author_with_strikes_gets_no_further_answer(engine: Running) -> None:
+    """Two flagged messages count; those that the rule itself blocks do not, nor does another account."""
+    rules = ["spam", "{author.strikes >= 2}", "{author.messages_1h >= 4}"]
+    first, second = (engine.account(documents=HOURS, flagged_keywords=rules) for _ in range(2))
+    blocked = [
+        engine.decide(first, text, author_id="pest")["matched_rule"]
+        for text in ("spam", "I will kill you", QUESTION, "When are you open today?", QUESTION)
+    ]
+    others = [engine.decide(first, QUESTION), engine.decide(second, QUESTION, author_id="pest")]
+    strikes = "flagged_author:{author.strikes >= 2}"
+
+    assert blocked == ["flagged_keyword:spam", "openai_moderation:violence", strikes, strikes, strikes]
+    assert [each["reason_code"] for each in others] == [Reason.REPLIED] * 2
+    assert replay_differs(engine, [each["id"] for each in others]) == {}
+
+
 def test_an_unknown_account_is_ignored_and_audited(engine: Running) -> None:
     """No rules means that AI is off."""
     row = engine.decide("nobody", QUESTION)

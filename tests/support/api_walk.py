@@ -83,14 +83,17 @@ def walk(
             },
             "checks": _accepting(accepting[""]),
             "operations": [
-                {"include-operation-id": each.name, "enabled": each.name in names}
-                | ({"checks": _accepting(accepting[each.name])} if each.name in accepting else {})
+                {
+                    "include-operation-id": each.name,
+                    "enabled": each.name in names,
+                    "checks": _accepting(accepting.get(each.name, accepting[""])) | _refusing(each),
+                }
                 for each in api.pages
             ],
         }
     )
     schema = schemathesis.openapi.from_dict(openapi_document(api.pages, api.url), config=known)
-    failures: dict[str, None] = {}
+    failures: dict[tuple[str, str], str] = {}
     statuses: Counter[tuple[str, int]] = Counter()
     for event in from_schema(schema).execute():
         match event:
@@ -98,20 +101,27 @@ def walk(
                 for each in recorder.interactions.values():
                     if each.response is not None:
                         statuses[recorder.label, each.response.status_code] += 1
-                failures |= dict.fromkeys(_failures(recorder))
+                failures |= dict(_failures(recorder)) | failures
             case events.NonFatalError(value=error) | events.FatalError(exception=error):
-                failures[repr(error)] = None
-    return Walked(failures=tuple(failures), statuses=statuses)
+                failures["", repr(error)] = repr(error)
+    return Walked(failures=tuple(failures.values()), statuses=statuses)
 
 
 def _accepting(statuses: Sequence[int | str]) -> dict[str, Any]:
     return {"positive_data_acceptance": {"expected-statuses": list(statuses)}}
 
 
-def _failures(recorder: Any) -> Iterator[str]:
+def _refusing(page: PageRoute) -> dict[str, Any]:
+    """207 refuses each wrong element of an array in its own result."""
+    statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, *([207] if page.batch else [])]
+    return {"negative_data_rejection": {"expected-statuses": statuses}}
+
+
+def _failures(recorder: Any) -> Iterator[tuple[tuple[str, str], str]]:
     for case_id, checks in recorder.checks.items():
         for check in checks:
             if check.failure_info is not None:
                 sent = recorder.interactions[case_id].request
                 asked = f"{sent.method} {sent.uri[:300]} {(sent.body or b'')[:300]!r}"
-                yield f"{recorder.label}: {check.failure_info.failure} {asked}"
+                failure = check.failure_info.failure
+                yield (recorder.label, failure.title), f"{recorder.label}: {failure} {asked}"

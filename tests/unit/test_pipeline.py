@@ -112,6 +112,10 @@ class World:
             policy=parse_policy(dict(owner.assessment_policy)),
             delivery=parse_delivery(dict(owner.assessment_policy)),
         )
+        return await self.decide_case(case, **limits)
+
+    async def decide_case(self, case: EventCase, **limits: Any) -> Decision:
+        """Run the pipeline once for a case."""
         ports = Ports(
             clock=self.clock,
             moderator=self.moderator,

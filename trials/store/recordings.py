@@ -15,12 +15,14 @@ from trials.pure.replay.difference import ReplayOutcome, comparable
 
 LOAD: Final = """
     SELECT d.id AS decision_id, d.user_id, d.created_at, d.decision, d.reason_code, d.reason, d.confidence,
-           d.matched_rule, d.candidate_id, d.snapshot_json, o.text AS reply, r.overtaken, r.data
+           d.matched_rule, d.candidate_id, d.snapshot_json, o.text AS reply, r.overtaken, r.data,
+           CASE WHEN c.verdict ->> 'would' IS NULL THEN c.verdict ->> 'text' END AS allowed
     FROM unnest(%(ids)s::uuid[]) AS asked (id)
     JOIN ai_decisions d ON d.id = asked.id AND d.created_at BETWEEN %(since)s AND %(until)s
     LEFT JOIN recordings r ON r.decision_id = d.id
     LEFT JOIN outbox o ON o.user_id = d.user_id AND o.event_id = d.event_id AND o.decision_id = d.id
         AND o.created_at = d.created_at
+    LEFT JOIN checks c ON c.decision_id = d.id
     ORDER BY d.created_at, d.id
 """
 
@@ -80,7 +82,9 @@ async def load_decisions(
 
 def _stored(row: dict[str, Any]) -> StoredDecision:
     snapshot = row["snapshot_json"]
-    outcome = from_row(ReplayOutcome, row | {"kind": row["decision"], "snapshot": comparable(snapshot)})
+    reply = row["reply"] if row["reply"] is not None else row["allowed"]
+    found = {"kind": row["decision"], "snapshot": comparable(snapshot), "reply": reply}
+    outcome = from_row(ReplayOutcome, row | found)
     read = {
         "erased": "erased" in snapshot,
         "rules_version": int(snapshot.get("rules_version") or 0),

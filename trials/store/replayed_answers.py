@@ -73,7 +73,9 @@ REFUSED: Final[Mapping[type[Exception], SendResult]] = {
 
 
 def is_released(made: ReplayedDecision) -> bool:
-    """Whether a reply would go out that did not."""
+    """Whether a reply would go out that did not; that of a check is sent by its program alone."""
+    if made.decision is not None and made.decision.event.check is not None:
+        return False
     return made.difference is not None and made.difference.kind is DifferenceKind.NEWLY_RELEASED
 
 

@@ -11,6 +11,7 @@ from worker.model.account import (
     Shedding,
 )
 from worker.model.assessment import Action, Assessment, Tier
+from worker.model.author import UNKNOWN_AUTHOR, Author
 from worker.model.check import CheckedQuote, CheckedSentence, CheckOutcome, CheckVerdict
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.costs import (
@@ -51,11 +52,13 @@ __all__ = [
     "OPENAI_MODERATION",
     "STAGES",
     "TRACE_FIELDS",
+    "UNKNOWN_AUTHOR",
     "Account",
     "Action",
     "Assessment",
     "Attempt",
     "AttemptOutcome",
+    "Author",
     "BudgetAction",
     "BudgetPeriod",
     "BudgetReached",

@@ -44,6 +44,8 @@ class ConversationState:
         decided_as: another event of the same message that has a decision, or None.
         edited_at: when the author made the newest known edit of the message, or None.
         deleted: whether the message is known to be deleted.
+        strikes: as ``Author.strikes``; None where no rule of the account reads it.
+        messages_1h: as ``Author.messages_1h``; likewise.
         rated: of feedback, the event whose reply is rated; None: not decided yet, or unknown.
         rated_first: whether feedback about the message came before the message.
     """
@@ -53,6 +55,8 @@ class ConversationState:
     decided_as: str | None = None
     edited_at: datetime | None = None
     deleted: bool = False
+    strikes: int | None = None
+    messages_1h: int | None = None
     rated: str | None = None
     rated_first: bool = False
 

@@ -69,8 +69,8 @@ class Event:
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
         other_attachments: how many more it has: other files, unusable URLs, images beyond the 16th.
-        metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
-            interpreted.
+        metadata: the publisher's JSON object; ``labels``, see retrieval, ``author``, see rules, and the trace
+            context in it are interpreted.
         parent_id: the message or comment that this one answers, or None.
         feedback: of the type feedback, what the author says about the reply; else None.
         edited_first: whether an edit of the message came before it; ``text`` is then the edit's.

@@ -15,8 +15,8 @@ TITLE_CHARS: Final = 500
 PASSAGE_CHARS: Final = 20_000
 SOMETHING: Final[dict[str, JsonValue]] = {
     "anyOf": [
-        {"properties": {"message": {"minLength": 1}}, "required": ["message"]},
-        {"properties": {"draft": {"minLength": 1}}, "required": ["draft"]},
+        {"properties": {"message": {"type": "string", "minLength": 1}}, "required": ["message"]},
+        {"properties": {"draft": {"type": "string", "minLength": 1}}, "required": ["draft"]},
     ]
 }
 """JSON Schema: a check has a message, a draft or both."""

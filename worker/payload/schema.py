@@ -149,7 +149,8 @@ class EventPayload(BaseModel):
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,
         description="The publisher's own object, kept with the decision. Texts in its `labels` restrict which"
-        " documents may answer. `traceparent` and `tracestate` (W3C Trace Context) are passed on with the"
+        " documents may answer; `role` and `account_age_days` in its `author` are facts for rules."
+        " `traceparent` and `tracestate` (W3C Trace Context) are passed on with the"
         " reply; nothing else is interpreted.",
     )
 

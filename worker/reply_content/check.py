@@ -34,14 +34,15 @@ class Sources:
 
     Attributes:
         linked: texts whose links it may have: the passages that it cites, and the account's instructions.
-        shown: texts whose personal data it may have: all passages, instructions and the conversation.
+        shown: texts whose personal data it may have: all passages, instructions and the conversation; None:
+            where its data comes from is not known.
         domains: to which it may link besides.
         instructions: our own, of which it may have no piece.
         marks: words that only the prompt has.
     """
 
     linked: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
+    shown: tuple[str, ...] | None = ()
     domains: tuple[str, ...] = ()
     instructions: tuple[str, ...] = ()
     marks: tuple[str, ...] = field(default=())
@@ -64,7 +65,7 @@ def _all(text: str, sources: Sources) -> Iterator[tuple[ContentKind, str, str]]:
         yield ContentKind.INSTRUCTIONS, f"Piece of the instructions: {piece!r}", piece
     if (key := private.secret(text)) is not None:
         yield ContentKind.SECRET, f"Key or password: {key[:4]}… ({len(key)} characters)", key
-    for personal in private.foreign_data(text, sources.shown):
+    for personal in () if sources.shown is None else private.foreign_data(text, sources.shown):
         yield ContentKind.PERSONAL_DATA, f"Personal data of unknown origin: {personal}", ""
     seen: set[ContentKind] = set()
     for reading in links.readings(text):

@@ -16,7 +16,8 @@ import orjson
 
 from worker.displayed import ShownText, displayed, unbroken, without_flags
 from worker.errors import RuleRejected
-from worker.model import RuleLevel
+from worker.model import Author, RuleLevel
+from worker.rules.conditions import all_hold
 from worker.rules.folding.fold import TABLES, Fold
 from worker.rules.folding.near_words import FuzzyAutomaton
 from worker.rules.folding.scan import Automaton, FormIndex, MatchCandidate, find_candidates
@@ -34,7 +35,8 @@ MAX_MATCH_CHARS = 2000
 """Longest match, stretched and spaced letters included; a longer one is not readable."""
 MIN_BROKEN = 5
 """Fewest letters of a word that is found across a line break."""
-_MAGIC = b"hushgate-rules-2\n"
+_MAGIC = b"hushgate-rules-3\n"
+EXACT = str(MatchMethod.EXACT)
 _NATURAL = frozenset(
     {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
 )
@@ -63,6 +65,8 @@ class CompiledParts:
         literals: numbers of rules without letters (emoji), found without folding.
         regexes: numbers of ``/regex/`` rules.
         fuzzy: folded letters of each fuzzy rule -> the number of that form.
+        authors: numbers of rules that have conditions and no text.
+        counts_authors: whether a condition reads what is counted in the stored decisions.
     """
 
     written: list[tuple[str, RuleKind]]
@@ -72,6 +76,8 @@ class CompiledParts:
     literals: list[int]
     regexes: list[int]
     fuzzy: dict[str, int]
+    authors: list[int]
+    counts_authors: bool
 
 
 class CompiledRules:
@@ -114,27 +120,63 @@ class CompiledRules:
     def _rule(self, number: int) -> Rule:
         return _parsed(*self._parts.written[number])
 
+    @property
+    def counts_authors(self) -> bool:
+        """Whether a condition reads strikes or messages of the author."""
+        return self._parts.counts_authors
+
+    @property
+    def has_authors(self) -> bool:
+        """Whether a rule has conditions and no text."""
+        return bool(self._parts.authors)
+
     def fuzzy_rules(self) -> tuple[str, ...]:
         """The fuzzy rules as written."""
         numbers = {number for form in self._parts.fuzzy.values() for number in self._parts.forms[form]}
         rules = (self._rule(number) for number in sorted(numbers))
         return tuple(rule.written for rule in rules if rule.fuzzy)
 
-    def match(self, text: str) -> tuple[Hit, ...]:
-        """All hits in the text as written and as displayed, in order; at most ``MAX_HITS``."""
-        hits = self._match(text)
+    def match(self, text: str, author: Author | None = None) -> tuple[Hit, ...]:
+        """All hits in the text as written and as displayed, in order; at most ``MAX_HITS``.
+
+        Without an author, rules are tried: conditions beside a text count as met, those alone do not match.
+        """
+        own = () if author is None else self._author_rules(author)
+        if any(Switch.ALLOW in rule.switches for rule in own):
+            return ()
+        hits = [
+            Hit(rule=rule.written, kind=rule.kind, version=self.version, start=0, end=0, text="", how=EXACT)
+            for rule in own
+        ]
+        hits += self._match(text, author)
         for shown, method in ((displayed(text), MatchMethod.HIDDEN), (unbroken(text), MatchMethod.BROKEN)):
             if shown is not None:
-                hits += self._shown_hits(shown, text, method, hits)
+                hits += self._shown_hits(shown, text, method, hits, author)
         return tuple(sorted(hits, key=lambda hit: (hit.start, hit.end))[:MAX_HITS])
 
+    def _author_rules(self, author: Author) -> list[Rule]:
+        rules = map(self._rule, self._parts.authors)
+        return [rule for rule in rules if all_hold(rule.conditions, author)]
+
+    def _counts(self, number: int, author: Author | None) -> bool:
+        """Whether the conditions of a match hold; tried, an allowed text with some cancels nothing."""
+        rule = self._rule(number)
+        if author is None:
+            return not (rule.conditions and Switch.ALLOW in rule.switches)
+        return all_hold(rule.conditions, author)
+
     def _shown_hits(
-        self, shown: ShownText, text: str, method: MatchMethod, known: Sequence[Hit]
+        self,
+        shown: ShownText,
+        text: str,
+        method: MatchMethod,
+        known: Sequence[Hit],
+        author: Author | None,
     ) -> list[Hit]:
         """The further hits in a text as shown, with their places in the original."""
         places = {(hit.rule, at) for hit in known for at in range(hit.start, hit.end)}
         hits = []
-        for hit in self._match(shown.text):
+        for hit in self._match(shown.text, author):
             start, end = shown.span(hit.start, hit.end)
             if (hit.rule, start) in places or (hit.rule, end - 1) in places:
                 continue
@@ -144,7 +186,7 @@ class CompiledRules:
             hits.append(replace(hit, start=start, end=end, text=text[start:end], how=how))
         return hits
 
-    def _match(self, original: str) -> list[Hit]:
+    def _match(self, original: str, author: Author | None) -> list[Hit]:
         """The hits in one reading of a text."""
         text = without_flags(original)
         found: FoundMatches = {}
@@ -165,6 +207,7 @@ class CompiledRules:
                 ((number, s, e), frozenset({MatchMethod.REGEX}))
                 for s, e in regex_spans(regex, original, MAX_HITS)
             )
+        found = {each: how for each, how in found.items() if self._counts(each[0], author)}
         return self._hits(found, original) if found else []
 
     def _add_genuine(

@@ -10,6 +10,7 @@ import daachorse
 from worker.errors import RuleRejected
 from worker.model import Account, RuleLevel
 from worker.rules.compiled import CompiledParts, CompiledRules
+from worker.rules.conditions import COUNTED
 from worker.rules.folding.forms import rule_forms
 from worker.rules.model import ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
@@ -99,9 +100,13 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
     table: dict[bytes, list[int]] = {}
     literals: list[int] = []
     regexes: list[int] = []
+    authors: list[int] = []
     for number, (rule, _) in enumerate(rules):
         if rule.kind is RuleKind.REGEX:
             regexes.append(number)
+            continue
+        if rule.kind is RuleKind.AUTHOR:
+            authors.append(number)
             continue
         forms = list(rule_forms(rule))
         for form in forms:
@@ -115,6 +120,8 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
         reach=max(MIN_REACH, 2 * max(map(len, table), default=0)),
         literals=literals,
         regexes=regexes,
+        authors=authors,
+        counts_authors=any(each.field in COUNTED for rule, _ in rules for each in rule.conditions),
         fuzzy={
             letters: form
             for form, (pattern, numbers) in enumerate(table.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -220,6 +221,8 @@ def _from_json(text: str) -> RuleList:
 
 
 _REDDIT_FIELDS = ("title", "body", "url", "domain")
+_REDDIT_AGE: Final = re.compile(r"(?P<sign>[<>]=?)?\s*(?P<number>\d{1,5})\s*(?P<unit>day|week|month|year)s?")
+_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def _from_automoderator(text: str) -> RuleList:
@@ -242,12 +245,19 @@ def _from_automoderator(text: str) -> RuleList:
             raise RuleRejected(
                 "*", f"AutoModerator YAML: expected rules such as title+body: [...], got a {kind}"
             )
+        try:
+            condition = _reddit_author(document.get("author"))
+        except RuleRejected as error:
+            skipped.append(f"rule {number}: {error.reason}")
+            continue
+        of_rule: list[str] = []
         for key, value in document.items():
             found = _reddit_check(str(key), value)
             if isinstance(found, str):
                 skipped.append(f"rule {number}, {key}: {found}")
             else:
-                rules += found
+                of_rule += [_with_switch(each, condition) for each in found]
+        rules += of_rule or ([f"{{{condition}}}"] if condition else [])
     if not rules and not skipped and any(documents):
         raise RuleRejected("*", "AutoModerator YAML: expected checks of title, body, url or domain, got none")
     return _foreign_rules(rules, skipped)
@@ -265,24 +275,50 @@ def _reddit_check(key: str, value: object) -> list[str] | str:
     if not isinstance(words, list):
         return f"expected a string or a list, got {type(value).__name__}"
     flags = {flag.strip() for flag in modifiers.rstrip(") ").split(",") if flag.strip()}
-    case = f" {{{Switch.CASE}}}" if "case-sensitive" in flags else ""
+    case = str(Switch.CASE) if "case-sensitive" in flags else ""
     if "regex" in flags:
-        return [f"/{word}/{case}" for word in words]
+        return [_with_switch(f"/{word}/", case) for word in words]
     syntax = next((flag for flag in flags if flag in SYNTAXES), "includes-word")
-    return [_with_case(rule_from_syntax(str(word), syntax), case) for word in words]
+    return [_with_switch(rule_from_syntax(str(word), syntax), case) for word in words]
 
 
-def _with_case(rule: str, case: str) -> str:
-    return f"{rule[:-1]}, {Switch.CASE}}}" if case and rule.endswith("}") else rule + case
+def _reddit_author(checks: object) -> str:
+    """The condition of a rule's checks of its author; empty without any.
+
+    Raises:
+        RuleRejected: a check has no counterpart, so that the rule would match other authors too.
+    """
+    if checks is None:
+        return ""
+    conditions = []
+    for name, value in checks.items() if isinstance(checks, dict) else [("author", checks)]:
+        age = _REDDIT_AGE.fullmatch(str(value).strip())
+        if name == "account_age" and age is not None:
+            days = int(age["number"]) * _DAYS[age["unit"]]
+            conditions.append(f"author.account_age_days {age['sign'] or '>='} {days}")
+        elif name == "is_moderator" and isinstance(value, bool):
+            conditions.append(f"author.role {'=' if value else '!='} moderator")
+        else:
+            raise RuleRejected("*", f"the check of the author {name} has no counterpart")
+    return ", ".join(conditions)
+
+
+def _with_switch(rule: str, switch: str) -> str:
+    """The rule with one more switch or condition in its braces."""
+    if not switch:
+        return rule
+    return f"{rule[:-1]}, {switch}}}" if rule.endswith("}") else f"{rule} {{{switch}}}"
 
 
 def _to_automoderator(rules: RuleList) -> str:
-    """One rule per matching mode; fuzzy rules and allowed texts have no counterpart and become comments."""
+    """One rule per matching mode; rules that have no counterpart become comments."""
     groups: dict[str, list[str]] = {}
     every = (*rules.keywords, *rules.phrases)
     for rule in every:
         if rule.startswith(FUZZY_SIGN):
             groups.setdefault("fuzzy", []).append(rule)
+        elif "author." in rule.rpartition("{")[2]:
+            groups.setdefault("author", []).append(rule)
         elif rule.startswith("/") and rule.endswith("/"):
             groups.setdefault("regex", []).append(rule[1:-1])
         elif rule.endswith(f"{{{Switch.SUBSTRING}}}"):
@@ -290,6 +326,7 @@ def _to_automoderator(rules: RuleList) -> str:
         else:
             groups.setdefault("includes-word", []).append(rule.partition("{")[0].strip())
     comments = [f"# fuzzy: {' '.join(rule.split())}\n" for rule in groups.pop("fuzzy", ())]
+    comments += [f"# of authors: {' '.join(rule.split())}\n" for rule in groups.pop("author", ())]
     comments += [f"# allowed: {' '.join(rule.split())}\n" for rule in rules.allow]
     documents = [
         yaml.safe_dump(

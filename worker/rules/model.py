@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from worker.rules.conditions import AuthorCondition
+
 
 class RuleKind(StrEnum):
     """The kind of a rule; ``flagged_<kind>:<rule>`` is its label in ``ai_decisions.matched_rule``."""
@@ -12,6 +14,7 @@ class RuleKind(StrEnum):
     KEYWORD = "keyword"
     PHRASE = "phrase"
     REGEX = "regex"
+    AUTHOR = "author"
 
 
 class Switch(StrEnum):
@@ -64,12 +67,13 @@ class Rule:
     Attributes:
         written: as the account wrote it, switches included; the label of its hits.
         core: the letters to find, without switches, wildcards and edge punctuation.
-        kind: keyword, phrase or regex.
+        kind: keyword, phrase or regex; ``author`` for conditions without a text, whose ``core`` is empty.
         open_start: True when letters may precede the match (``*suf``, ``*any*``).
         open_end: True when letters may follow the match (``pre*``, ``*any*``).
         prefix: punctuation required directly before the match, such as ``#``.
         suffix: punctuation required directly after the match.
         fuzzy: True when one edit is allowed (``~word``).
+        conditions: about the author, which must all hold.
     """
 
     written: str
@@ -81,6 +85,7 @@ class Rule:
     prefix: str = ""
     suffix: str = ""
     fuzzy: bool = False
+    conditions: tuple[AuthorCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

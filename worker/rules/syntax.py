@@ -9,6 +9,7 @@ from dataclasses import replace
 from worker.displayed import without_flags
 from worker.displayed.flags import BLANKS
 from worker.errors import RuleRejected
+from worker.rules.conditions import AuthorCondition, parse_condition
 from worker.rules.folding.fold import Fold, script_code
 from worker.rules.folding.forms import folded_words
 from worker.rules.model import Rule, RuleKind, Switch
@@ -39,7 +40,7 @@ FUZZY_SCRIPTS = frozenset([
 """Alphabets with spaces between words, and common signs; one other Han character or Hangul syllable makes
 another word."""
 
-_SWITCHES = re.compile(r"\s*\{([A-Za-z_,\s]*)\}\s*$")
+_SWITCHES = re.compile(r"\s*\{([A-Za-z_,\s]*|[^{}]*(?:\bauthor\.|[<>=])[^{}]*)\}\s*$")
 _REGEX = re.compile(r"/(.*)/", re.DOTALL)
 _LEET_EDGE = frozenset("@$+")
 
@@ -50,7 +51,18 @@ def parse_rule(written: str, kind: RuleKind) -> Rule:
     Raises:
         RuleRejected: the string is empty, too long, has an unknown switch or nothing to find.
     """
-    body, switches = _split_switches(written)
+    body, switches, conditions = _split_switches(written)
+    return replace(
+        _rule(written, body, kind, switches, has_conditions=bool(conditions)), conditions=conditions
+    )
+
+
+def _rule(
+    written: str, body: str, kind: RuleKind, switches: frozenset[Switch], *, has_conditions: bool
+) -> Rule:
+    """The rule without its conditions."""
+    if has_conditions and not body:
+        return Rule(written=written, core="", kind=RuleKind.AUTHOR, switches=switches)
     regex = _REGEX.fullmatch(body)
     if regex:
         return Rule(
@@ -65,17 +77,24 @@ def parse_rule(written: str, kind: RuleKind) -> Rule:
     return _plain_rule(written, body, kind, switches)
 
 
-def _split_switches(written: str) -> tuple[str, frozenset[Switch]]:
+def _split_switches(written: str) -> tuple[str, frozenset[Switch], tuple[AuthorCondition, ...]]:
+    """The rule's text, its switches and its conditions."""
     found = _SWITCHES.search(written[-MAX_REGEX_CHARS:])
     if found is None:
-        return written.strip(), frozenset()
-    names = [name for name in re.split(r"[,\s]+", found[1]) if name]
+        return written.strip(), frozenset(), ()
+    parts = found[1].split(",")
+    conditions = tuple(parse_condition(each, written) for each in parts if _is_condition(each))
+    names = [name for part in parts if not _is_condition(part) for name in part.split()]
     unknown = [name for name in names if name not in set(Switch)]
-    if unknown or not names:
+    if unknown or not (names or conditions):
         expected = ", ".join(Switch)
         raise RuleRejected(written, f"unknown switch {unknown[0] if unknown else '{}'}; expected {expected}")
     body = written[: len(written) - len(found[0])]
-    return body.strip(), frozenset(Switch(name) for name in names)
+    return body.strip(), frozenset(Switch(name) for name in names), conditions
+
+
+def _is_condition(part: str) -> bool:
+    return "author." in part or any(sign in part for sign in "<>=")
 
 
 def without_switches(written: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from worker.errors import RuleRejected
 from worker.model import RuleLevel
 from worker.rules.compiler import MAX_FUZZY_RULES, as_allowed, compile_rules
+from worker.rules.conditions import AuthorCondition
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
 from worker.rules.folding.units import is_spaceless
@@ -53,7 +54,7 @@ def validate_rules(
         problems.append(_error("*", "too_many", f"expected at most {MAX_RULES} rules, got {total}"))
     rules = list(_parsed(written, allow, problems))
     problems += _regex_problems([each for each in rules if each[1].kind is RuleKind.REGEX])
-    plain = [each for each in rules if each[1].kind is not RuleKind.REGEX]
+    plain = [each for each in rules if each[1].core and each[1].kind is not RuleKind.REGEX]
     for number, rule in plain:
         problems += (replace(problem, number=number) for problem in _shape_problems(rule))
     problems += _doubles(plain)
@@ -146,15 +147,15 @@ def _meant_regex(rule: Rule) -> str | None:
     return body if REGEX_SIGNS.search(body) else None
 
 
-RuleKey = tuple[str, frozenset[Switch], bool, bool, bool]
-"""The identity of a rule: its letters without case and accents, switches, open ends, fuzzy or not."""
+RuleKey = tuple[str, frozenset[Switch], bool, bool, bool, tuple[AuthorCondition, ...]]
+"""A rule's letters without case and accents, switches, open ends, whether it is fuzzy, and conditions."""
 
 
 def _key(rule: Rule) -> RuleKey:
     letters = rule.core
     if not rule.switches & {Switch.CASE, Switch.EXACT_ACCENTS}:
         letters = " ".join("".join(map(base_letter, word)) for word in rule.core.split())
-    return letters, rule.switches, rule.open_start, rule.open_end, rule.fuzzy
+    return letters, rule.switches, rule.open_start, rule.open_end, rule.fuzzy, rule.conditions
 
 
 def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
@@ -162,12 +163,12 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
     wide = {
         folded_words(rule.core, Fold.NATIVE): rule
         for _, rule in rules
-        if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING}
+        if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING} and not rule.conditions
     }
     fuzzy = {
         folded_words(rule.core, Fold.NATIVE): rule
         for _, rule in rules
-        if rule.fuzzy and not (rule.switches or rule.prefix or rule.suffix)
+        if rule.fuzzy and not (rule.switches or rule.prefix or rule.suffix or rule.conditions)
     }
     for number, rule in rules:
         same = first.setdefault(_key(rule), rule)

@@ -24,6 +24,7 @@ from worker.injections import INJECTION_CHECK, injection_in
 from worker.model import (
     LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
+    UNKNOWN_AUTHOR,
     EventType,
     FailurePolicy,
     Finding,
@@ -106,7 +107,8 @@ def rule_ending(run: GuardedRun, text: str, subject: GuardedText) -> Ending | No
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
     with run.trace.stage(subject.rules_stage) as note:
-        found = rule_findings(run.case.rules, text, stage=subject.rules_stage)
+        author = run.case.author if subject is MESSAGE else UNKNOWN_AUTHOR
+        found = rule_findings(run.case.rules, text, stage=subject.rules_stage, author=author)
         found = found or _instruction_findings(run, text, subject)
         if not found:
             return None
@@ -165,9 +167,11 @@ def _sources(run: Run, draft: Draft, history: Sequence[Message]) -> Sources:
     account, texts = run.case.account, [f"{each.title}\n{each.text}" for each in draft.passages]
     cited = [texts[each.number - 1] for each in cited_sources(draft.text, draft.passages)] or texts
     of_passages = LINKS_OF_PASSAGES in account.reply_links
+    is_unknown = run.case.event.check is not None and not texts  # another bot's draft, without its passages
+    conversation = (run.case.event.text, *(line.text for line in history))
     return Sources(
         linked=(account.prompt, *cited) if of_passages else (),
-        shown=(account.prompt, run.case.event.text, *texts, *(line.text for line in history)),
+        shown=None if is_unknown else (account.prompt, *texts, *conversation),
         domains=tuple(each for each in account.reply_links if each != LINKS_OF_PASSAGES),
         instructions=FIXED_TEXTS,
         marks=(SEARCH_TOOL, draft.fence),

@@ -9,7 +9,16 @@ from typing import Protocol
 from worker.assessment import Delivery, Policy, SearchBounds, usable_policy
 from worker.endings import Ending
 from worker.masking import Masker
-from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event, EventType, Json
+from worker.model import (
+    AI_ONLY,
+    Account,
+    Author,
+    BudgetReached,
+    ConversationState,
+    Event,
+    EventType,
+    Json,
+)
 from worker.moderation import without_hold
 from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator, Ports
@@ -39,6 +48,21 @@ class EventCase:
     conversation: ConversationState = AI_ONLY
     budget: BudgetReached | None = None
     shed: Ending | None = None
+
+    @property
+    def author(self) -> Author:
+        """What is known of the event's author: counted before, and as the publisher says."""
+        said = self.event.metadata.get("author")
+        role, age = (
+            (said.get("role"), said.get("account_age_days")) if isinstance(said, dict) else (None, None)
+        )
+        age_days = float(age) if isinstance(age, int | float) and not isinstance(age, bool) else None
+        return Author(
+            strikes=self.conversation.strikes,
+            messages_1h=self.conversation.messages_1h,
+            role=role if isinstance(role, str) else None,
+            account_age_days=age_days,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

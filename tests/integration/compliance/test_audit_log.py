@@ -46,6 +46,24 @@ def url(stack: Any, template: str) -> str:
     return log_database(stack.database_url, template)
 
 
+def test_a_key_file_is_made_once_and_its_verifier_key_is_printed(url: str, tmp_path: Path) -> None:
+    """The log begins without a step by hand; a key of the environment wins."""
+    shell, key = shell_at(tmp_path, DATABASE_URL=url), tmp_path / "key"
+    ended = [shell.run("audit-log", "append", "--key-file", str(key)) for _ in range(2)]
+    printed = [each.err.strip().removeprefix("verifier key ") for each in ended]
+    verified = shell.run("audit-log", "verify", "--verifier-key", printed[0])
+    given = shell.run(
+        "audit-log", "append", "--key-file", "none", env={"HUSHGATE_AUDIT_LOG_KEY": f"other+{new_key()}"}
+    )
+    away = shell.run("audit-log", "append", "--key-file", str(tmp_path / "none" / "key"))
+
+    assert [each.code for each in (*ended, verified, away)] == [0, 0, 0, 3]
+    assert printed[0] == printed[1]
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert "verifier key" not in given.err
+    assert "--key-file: expected a file to read or make" in away.err
+
+
 def test_decisions_and_reviews_are_appended_once(url: str) -> None:
     """A second run adds nothing; a review is a leaf of its own."""
     made = logged(url)

@@ -10,8 +10,8 @@ from typing import Any, Final
 from worker.model import Decision, DecisionKind
 from worker.snapshot import snapshot_json
 
-UNMEASURED: Final = frozenset({"duration_ms", "costs", "tokens_by_model"})
-"""Parts of a snapshot that a replay does not repeat: times, and prices of that day."""
+UNMEASURED: Final = frozenset({"duration_ms", "costs", "tokens_by_model", "checked"})
+"""Parts of a snapshot that a replay does not repeat: times, prices of that day, the verdict of a check."""
 
 
 class DifferenceKind(StrEnum):

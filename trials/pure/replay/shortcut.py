@@ -63,9 +63,11 @@ def _no_rule_matches(
     recording: Recording, stored: ReplayOutcome, _: Account, settings: PinnedSettings
 ) -> bool:
     """Whether the rules match nothing that the engine may have tested, as then."""
-    if stored.reason_code in RULED:
+    if stored.reason_code in RULED or settings.rules.has_authors:
         return False
     drafts = [each.value.text for each in recording.answers if _is_draft(each)]
+    if recording.event.check is not None and recording.event.check.draft is not None:
+        drafts.append(recording.event.check.draft)
     if drafts and (settings.account.mask_personal_data or _rules_see_more(settings.delivery)):
         return False
     if settings.account.rules_on_passages and any(each.port == Port.SEARCH for each in recording.answers):

@@ -1,0 +1,113 @@
+"""What the contracts share: whose account decides, the checks of a request, and what their verdicts say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from gateway.check_intake import MOST_CHECKS
+from review.access import Right
+from review.http.field_problems import FieldProblem
+from review.http.parameters import Parameter
+from review.http.visit import Refused, Visit
+from worker.model import CheckOutcome, CheckVerdict, MessageRole
+from worker.payload import expectation, got_value
+from worker.payload.check_schema import MOST_LINES, CheckRequest
+
+ACCOUNT: Final = Parameter(
+    name="account", text="The account whose rules decide; by default the only one of the token's owner"
+)
+KEY: Final = "Idempotency-Key"
+LINES: Final = {"user": MessageRole.USER, "assistant": MessageRole.ASSISTANT}
+"""Roles of earlier lines that a check knows; instructions and results of tools are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A line of a conversation."""
+
+    role: str
+    text: str
+
+
+def account_of(visit: Visit, given: object = None) -> str:
+    """The account of a request: given in its body, else in the query, else the only one of the owner.
+
+    Raises:
+        Refused: 422, none of these.
+    """
+    account = given or visit.query["account"]
+    if isinstance(account, str) and account:
+        return account
+    accounts = visit.accounts(Right.PUBLISH)
+    if accounts is not None and len(accounts) == 1:
+        return accounts[0]
+    expected = "an account, as the token's owner publishes for several"
+    raise refused(422, "account", expected, "nothing")
+
+
+def refused(status: int, field: str, expected: str, got: str) -> Refused:
+    """The refusal for one field."""
+    problem = FieldProblem(field=field, expected=expected, got=got)
+    return Refused(status, "A field cannot be used", f"Nothing was checked. {problem}.", problems=(problem,))
+
+
+def new_check(field: str, **values: Any) -> CheckRequest:
+    """A check whose text came in a field of another contract.
+
+    Raises:
+        Refused: 422, the check cannot be made.
+    """
+    try:
+        return CheckRequest.model_validate(values)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)[0]
+        name = ".".join(map(str, found["loc"]))
+        named = field if name in {"", "message", "draft"} else "account" if name == "user_id" else name
+        raise refused(422, named, expectation(found["msg"]), got_value(found)) from error
+
+
+def conversation(lines: Sequence[Said]) -> Mapping[str, Any]:
+    """The last line of the customer and what was said before, as fields of a check."""
+    asked = [number for number, line in enumerate(lines) if line.role == "user" and line.text]
+    if not asked:
+        return {"message": "\n".join(line.text for line in lines if line.text)}
+    before = [
+        {"role": LINES[line.role], "text": line.text}
+        for line in lines[: asked[-1]]
+        if line.role in LINES and line.text
+    ]
+    return {"message": lines[asked[-1]].text, "history": before[-MOST_LINES:]}
+
+
+def require_few(field: str, items: int) -> None:
+    """Refuse (413) more texts than a request may have."""
+    if items > MOST_CHECKS:
+        raise refused(413, field, f"at most {MOST_CHECKS} texts", str(items))
+
+
+def check_id(visit: Visit, contract: str, *content: str, call: str | None = None) -> str | None:
+    """The id by which a repeated request is recognised; None without a key of the program.
+
+    ``content`` is part of the id: a stream is checked several times in one call.
+    """
+    key = call or visit.request.headers.get(KEY)
+    if not key:
+        return None
+    digest = hashlib.sha256("\0".join((key, *content)).encode("utf-8", "replace")).hexdigest()
+    return f"{contract}:{digest}"
+
+
+def code(verdict: CheckVerdict) -> str:
+    """What the program's user may read of a verdict: reason code and decision, no words of rules."""
+    return f"Hushgate: {verdict.reason_code} ({verdict.decision_id})"
+
+
+def stopped(verdicts: Sequence[CheckVerdict]) -> CheckVerdict | None:
+    """The first verdict after which nothing may go on."""
+    going_on = {CheckOutcome.ALLOW, CheckOutcome.REWRITE}
+    return next((each for each in verdicts if each.verdict not in going_on), None)

@@ -1,0 +1,123 @@
+"""Dify's moderation by an API extension: the points ``ping``, ``app.moderation.input`` and ``.output``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final
+
+import orjson
+from pydantic import ConfigDict
+from starlette.responses import Response
+
+from db.people.api_tokens import TokenScope
+from gateway.check_intake import BODY_BYTES, CheckIntake
+from gateway.contracts.checking import ACCOUNT, account_of, check_id, new_check
+from review.access import Right
+from review.api.body import JSON, read_body
+from review.http.page_routes import PageRoute
+from review.http.parameters import Parameter
+from review.http.visit import Visit
+from review.typed.kinds import OneOf, Storable
+from worker.model import CheckOutcome
+
+PING: Final = "ping"
+INPUT: Final = "app.moderation.input"
+OUTPUT: Final = "app.moderation.output"
+PRESET: Final = Parameter(
+    name="preset_response", text="What Dify shows instead of a stopped text; empty unless given", default=""
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifyParams:
+    """The texts: ``query`` and ``inputs`` of a person, or ``text`` of a model."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
+
+    app_id: Storable = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    query: Storable | None = None
+    text: Storable | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifyRequest:
+    """A request of Dify at an extension point."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
+
+    point: Annotated[str, OneOf((PING, INPUT, OUTPUT))]
+    params: DifyParams | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifyAnswer:
+    """``flagged`` with what to do: ``direct_output`` of the preset response, or ``overridden`` by ``text``.
+
+    ``result`` is ``pong`` for the point ``ping``.
+    """
+
+    flagged: bool = False
+    action: str = "direct_output"
+    preset_response: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    query: str = ""
+    text: str = ""
+    result: str = ""
+
+
+class DifyDoor:
+    """Answers Dify."""
+
+    def __init__(self, intake: CheckIntake) -> None:
+        self._intake = intake
+
+    def route(self) -> PageRoute:
+        """The line of the route table."""
+        return PageRoute(
+            path="/dify/moderation",
+            name="contract_dify",
+            handler=self.answer,
+            right=Right.PUBLISH,
+            methods=("POST",),
+            api=True,
+            summary="Dify's moderation by an API extension",
+            query=(ACCOUNT, PRESET),
+            response=DifyAnswer,
+            body=DifyRequest,
+            token_scope=TokenScope.CHECK,
+            body_bytes=BODY_BYTES,
+        )
+
+    async def answer(self, visit: Visit) -> Response:
+        """Stop what has no verdict ``allow``; a shortened answer replaces the text of the model."""
+        asked = await read_body(visit, DifyRequest)
+        found = DifyAnswer(result="pong") if asked.point == PING else await self._moderated(visit, asked)
+        return Response(orjson.dumps(found), media_type=JSON)
+
+    async def _moderated(self, visit: Visit, asked: DifyRequest) -> DifyAnswer:
+        user_id, params = account_of(visit), asked.params or DifyParams()
+        text = _input(params) if asked.point == INPUT else params.text or ""
+        if not text:
+            return DifyAnswer()
+        kind = "message" if asked.point == INPUT else "draft"
+        check = new_check(
+            "params",
+            id=check_id(visit, "dify", asked.point, text),
+            user_id=user_id,
+            metadata={"dify_app_id": params.app_id},
+            **{kind: text},
+        )
+        (verdict,) = await self._intake.verdicts(visit, [check])
+        if verdict.verdict is CheckOutcome.ALLOW:
+            return DifyAnswer()
+        if verdict.verdict is CheckOutcome.REWRITE and verdict.text and asked.point == OUTPUT:
+            return DifyAnswer(flagged=True, action="overridden", text=verdict.text)
+        return DifyAnswer(flagged=True, preset_response=visit.query["preset_response"])
+
+
+def _input(params: DifyParams) -> str:
+    """What a person wrote: the variables and the message."""
+    texts = [str(each) for each in params.inputs.values() if each not in (None, "")]
+    return "\n".join(filter(None, [*texts, params.query]))
