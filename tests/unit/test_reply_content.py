@@ -30,6 +30,7 @@ ANSWER = "You can return unused goods within 30 days; the parcel label is free o
 DOCUMENT = (
     "Returns: unused goods within 30 days. The form is at https://shop.example/returns?lang=en, questions"
     " to help@shop.example or +49 30 1234567. Account DE89 3704 0044 0532 0130 00. More on docs.shop.example."
+    " The Wi-Fi password is Sommer2024Garten."
 )
 SOURCES = Sources(
     linked=(DOCUMENT,),
@@ -141,6 +142,7 @@ HARMLESS = [
     "Hier ist eine Übersicht:\n- **Montag**: 9–18 Uhr\n- _Dienstag_: zu\n\n1. Schritt",
     "می‌خواهم 👩‍👩‍👧 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f ok",
     "Password: at least 12 characters. Your token expires after one hour.",
+    "The password of the Wi-Fi is Sommer2024Garten.",
     "Answer in the app, briefly, and bring the label [A].",
 ]
 
@@ -184,6 +186,8 @@ def test_domains_of_the_account_may_be_linked() -> None:
 
     assert content_findings("https://münchner-shop.example/a?b#c and www.münchner-shop.example", listed) == ()
     assert content_findings(f"https://help.{listed.domains[0]}/", listed) == ()
+    assert content_findings("(https://help.münchner-shop.example/?file=report.final&to=a.b)", listed) == ()
+    assert content_findings("https://münchner-shop.example/)evil.example", listed) != ()
     assert content_findings("https://evil-münchner-shop.example/", listed) != ()
     assert content_findings("https://me@münchner-shop.example/", listed) != ()
 

@@ -63,7 +63,7 @@ def _all(text: str, sources: Sources) -> Iterator[tuple[ContentKind, str, str]]:
     """Kind, evidence and place of each finding."""
     if (piece := private.own_instructions(text, sources.instructions, sources.marks)) is not None:
         yield ContentKind.INSTRUCTIONS, f"Piece of the instructions: {piece!r}", piece
-    if (key := private.secret(text)) is not None:
+    if (key := private.secret(text, sources.shown or ())) is not None:
         yield ContentKind.SECRET, f"Key or password: {key[:4]}… ({len(key)} characters)", key
     for personal in () if sources.shown is None else private.foreign_data(text, sources.shown):
         yield ContentKind.PERSONAL_DATA, f"Personal data of unknown origin: {personal}", ""

@@ -95,10 +95,14 @@ def links_of(text: str) -> tuple[Link, ...]:
 def _links(text: str) -> Iterator[Link]:
     for match in NEVER.finditer(text):
         yield Link(shown=_trimmed(match[0]), is_safe=False)
+    rest = text
     for pattern in (WITH_SCHEME, WITHOUT_SCHEME):
         for match in pattern.finditer(text):
-            yield _parsed(_trimmed(match[0]))
-    for match in BARE.finditer(text):
+            raw = _trimmed(match[0])
+            start, end = match.start(), match.start() + len(raw)
+            rest = rest[:start] + "/" * len(raw) + rest[end:]  # a place in it is no link of its own
+            yield _parsed(raw)
+    for match in BARE.finditer(rest):
         if _is_host(match[0].removesuffix(match["rest"]), match["rest"]):
             yield _parsed(_trimmed(match[0]))
     for pattern in (TARGET, DEFINITION):

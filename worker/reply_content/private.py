@@ -35,13 +35,14 @@ TEMPLATE: Final = re.compile(r"<\|[a-z_]{2,30}\|>|\[/?INST\]|<</?SYS>>|</?passag
 """Signs of prompts."""
 
 
-def secret(text: str) -> str | None:
-    """The first key, token or password of a text, or None."""
+def secret(text: str, shown: Iterable[str] = ()) -> str | None:
+    """The first key, token or password of a text, or None; a password that the documents show is none."""
     if (found := SECRET.search(text)) is not None:
         return found[0]
     for named in NAMED.finditer(text):
         value = named[1]
-        if re.search("[a-z]", value) and re.search("[A-Z]", value) and re.search("[0-9]", value):
+        is_mixed = all(re.search(kind, value) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+        if is_mixed and not any(value.rstrip(".!") in each for each in shown):
             return value
     return None
 
