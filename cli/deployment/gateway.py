@@ -30,8 +30,9 @@ def gateway(
 ) -> None:
     """Serve POST /api/v1/events until Ctrl-C: programs publish events with an API token (scope publish).
 
-    POST /v1/checks judges a program's own messages and drafts (scope check), where the variables are those of
-    a worker with its model servers. It serves nothing else but /healthz, /readyz and /api/v1/openapi.json.
+    POST /v1/checks, in other contracts too, judges a program's own messages and drafts (scope check), where
+    the variables are those of a worker with its model servers. It serves nothing else but /healthz, /readyz
+    and /api/v1/openapi.json.
     Without Redis or Postgres it answers 503. Run any number of gateways. For example:
 
         hushgate gateway --port 8086
@@ -45,12 +46,10 @@ def gateway(
         )
     require_free(host, port, name="gateway", change="choose another with --port")
     require_servers(known, role=GATEWAY_ROLE)
-    serve_application(
-        build_gateway(known, _worker_settings()), known, process="gateway", host=host, port=port
-    )
+    serve_application(build_gateway(known, worker_settings()), known, process="gateway", host=host, port=port)
 
 
-def _worker_settings() -> Settings | None:
+def worker_settings() -> Settings | None:
     """The settings of a worker, for checks; None where they are wrong, which publishing does not need."""
     try:
         return settings_of(Settings)

@@ -32,6 +32,8 @@ REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-
 ``everysec`` (4,400 events/s against 4,400), a lone publisher waits 3.6 ms instead of 0.1 ms an event."""
 VALKEY_START_S: Final = 120.0
 """A start takes 0.2 s on an idle machine; a server that ends meanwhile is noticed at once."""
+EMPTY_S: Final = 10.0
+"""An empty `postmaster.pid` is of a server that starts, or, when older, of a server that was killed."""
 VALKEY: Final = "valkey-server"
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
 """Loopback is open to every user of the machine: without our password only the library's PING works."""
@@ -218,8 +220,13 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
 
 def _server_of(pid_file: Path) -> str:
     """The state of the server that wrote this file: starting, ready, or empty for a stopped server."""
-    lines = pid_file.read_text().split() if pid_file.exists() else []
-    if not lines or not _lives(int(lines[0])):
+    try:
+        lines, age_s = pid_file.read_text().split(), time.time() - pid_file.stat().st_mtime
+    except FileNotFoundError:
+        return ""
+    if not lines:
+        return "starting" if age_s < EMPTY_S else ""
+    if not _lives(int(lines[0])):
         return ""
     return "ready" if lines[-1] == "ready" else "starting"
 

@@ -17,7 +17,12 @@ from db.rows import all_rows, first_row
 MODELS_TESTED: Final = "models_tested"
 MODELS_FAILED: Final = "models_failed"
 """In the detail of a line of the access log: calls of a live test, and those without an answer."""
-ACCOUNTS: Final = sa.text("SELECT DISTINCT user_id FROM ai_rules WHERE user_id <> :sample LIMIT 2")
+MOST_NEW: Final = 3
+"""Accounts with which an installation still counts as new."""
+ACCOUNTS: Final = sa.text("""
+    SELECT user_id FROM ai_rules WHERE user_id <> :sample AND version = 1
+    ORDER BY changed_at, user_id LIMIT :most
+""")
 MODELS: Final = sa.text("""
     SELECT EXISTS (SELECT FROM account_costs WHERE user_id = :account)
         OR EXISTS (
@@ -48,10 +53,10 @@ DONE: Final = sa.text("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstSteps:
-    """What an installation with at most one account has.
+    """What an account has, of a new installation its first one.
 
     Attributes:
-        account: the only account; None: there is none yet.
+        account: None: there is none yet.
         models: every model answered a live test in the last 30 days, or one answered a message.
         document: the account has a document.
         rule: the rules in force have a keyword or a phrase.
@@ -72,9 +77,9 @@ class FirstSteps:
 
 
 async def load_first_steps(connection: Connection) -> FirstSteps | None:
-    """The steps of a new installation; None when it has several accounts and so is not new."""
-    accounts = await all_rows(connection, ACCOUNTS, {"sample": SAMPLE_ACCOUNT})
-    if len(accounts) > 1:
+    """The steps of a new installation; None when it has many accounts and so is not new."""
+    accounts = await all_rows(connection, ACCOUNTS, {"sample": SAMPLE_ACCOUNT, "most": MOST_NEW + 1})
+    if len(accounts) > MOST_NEW:
         return None
     account = accounts[0]["user_id"] if accounts else None
     names = {"tested": MODELS_TESTED, "failed": MODELS_FAILED}

@@ -38,12 +38,14 @@ def account_of(visit: Visit, given: object = None) -> str:
     """The account of a request: given in its body, else in the query, else the only one of the owner.
 
     Raises:
-        Refused: 422, none of these.
+        Refused: 422, none of these; 403, the owner may not publish for it.
     """
     account = given or visit.query["account"]
-    if isinstance(account, str) and account:
-        return account
     accounts = visit.accounts(Right.PUBLISH)
+    if isinstance(account, str) and account:
+        if not visit.may(Right.PUBLISH, account):
+            raise refused(403, "account", "one for which the token's owner may publish", account)
+        return account
     if accounts is not None and len(accounts) == 1:
         return accounts[0]
     expected = "an account, as the token's owner publishes for several"

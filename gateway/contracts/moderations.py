@@ -32,7 +32,7 @@ TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModerationPart:
+class InputPart:
     """A part of one input: ``text``, or an image, which is refused."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
@@ -47,7 +47,7 @@ class ModerationRequest:
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
-    input: Storable | tuple[Storable, ...] | tuple[ModerationPart, ...]
+    input: Storable | tuple[Storable, ...] | tuple[InputPart, ...]
     model: Storable = "hushgate"
 
 

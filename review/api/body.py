@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import takewhile
 from typing import Any, Final, TypeVar, cast
 
 import orjson
@@ -68,11 +69,15 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _problems(error: ValidationError) -> list[FieldProblem]:
-    return [_problem(each) for each in error.errors(include_url=False)]
+    found = [_problem(each) for each in error.errors(include_url=False)]
+    return list({each.field: each for each in reversed(found)}.values())[::-1]
 
 
 def _problem(error: Any) -> FieldProblem:
-    field = ".".join(str(part) for part in error["loc"]) or "data"
+    named = takewhile(lambda part: re.fullmatch(r"\w+", str(part)), error["loc"])  # not branches of a union
+    field = ".".join(map(str, named)) or "data"
+    if error["type"] == "json_invalid":
+        return FieldProblem(field=field, expected="JSON", got=error["msg"].partition(": ")[2])
     if error["type"] == "unexpected_keyword_argument":
         return FieldProblem(field=field, expected="no such field", got="one")
     expected = EXPECTED.get(error.get("ctx", {}).get("pattern", "")) or expectation(error["msg"])

@@ -155,6 +155,23 @@ def test_a_repeated_check_gets_the_stored_verdict(program: Program, sandbox: San
     assert program.stored()["decisions"] == before["decisions"] + 1
 
 
+def test_an_erased_check_keeps_its_id_and_no_text(program: Program) -> None:
+    """The same request needs a new id then."""
+    user_id = program.account()
+    body = {"id": "gone", "message": ASKED, "draft": HOURS, "author_id": "ann", "conversation_id": "c1"}
+    made = program.verdict(user_id, **body)
+    erase = "SELECT hushgate_erase_copies(%s, ARRAY[%s::uuid], ARRAY['c1'])"
+    program.owner.execute(erase, (user_id, made["decision_id"]))
+    row = program.owner.execute(
+        "SELECT verdict, author_id, conversation_id FROM checks WHERE user_id = %s", (user_id,)
+    ).fetchone()
+    answer = program.post({"user_id": user_id, **body})
+
+    assert row == {"verdict": None, "author_id": "", "conversation_id": ""}
+    assert answer.status_code == 409
+    assert answer.json()["errors"][0]["got"] == "the id of a check that was erased"
+
+
 def test_repeated_at_the_same_time_a_check_is_stored_once(program: Program) -> None:
     """Every request gets the same verdict."""
     body = {"user_id": program.account(), "id": "same", "message": ASKED}

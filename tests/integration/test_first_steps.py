@@ -156,7 +156,7 @@ def test_a_shop_owner_sees_the_steps_of_the_account(
     [
         (("shop",), (Role.REVIEWER, "*")),
         (("shop",), (Role.ACCOUNT_ADMIN, "another")),
-        (("shop", "another"), (Role.ACCOUNT_ADMIN, "*")),
+        (("shop", "another", "third", "fourth"), (Role.ACCOUNT_ADMIN, "*")),
     ],
 )
 def test_other_people_do_not_see_the_steps(
@@ -166,12 +166,24 @@ def test_other_people_do_not_see_the_steps(
     accounts: tuple[str, ...],
     grant: tuple[Role, str],
 ) -> None:
-    """Reviewers, other accounts' administrators and installations with several accounts have no checklist."""
+    """Reviewers, other accounts' administrators and installations with many accounts have no checklist."""
     for name in accounts:
         add_account(owner, name)
     visitor = signed_in(visitors, database_url, *grant)
 
     assert HEADING not in visitor.get("/").text
+
+
+def test_a_second_account_leaves_the_steps_of_the_first(
+    visitors: Visitors, database_url: str, owner: psycopg.Connection
+) -> None:
+    """A sample beside the own account is usual while people try the product."""
+    add_account(owner, "shop")
+    add_account(owner, "another")
+    page = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN).get("/").text
+
+    assert HEADING in page
+    assert "/accounts/shop/documents" in page
 
 
 def test_an_account_name_is_shown_as_text_only(

@@ -23,6 +23,7 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
+from cli.deployment import gateway
 from cli.deployment.loopback import free_address, status
 from cli.exit_codes import ExitCode
 from cli.main import command_line
@@ -247,3 +248,13 @@ def test_other_machines_need_https_before_the_gateway(monkeypatch: pytest.Monkey
 
     assert refused.exit_code == ExitCode.CONFIGURATION
     assert "--any-interface" in refused.output
+
+
+def test_a_wrong_variable_of_workers_switches_checks_off_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publishing does not need it; the message names the variable."""
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/none")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+
+    assert gateway.worker_settings() is not None
+    monkeypatch.setenv("HUSHGATE_IN_FLIGHT", "many")
+    assert gateway.worker_settings() is None

@@ -26,7 +26,7 @@ from cli.demo import seed
 from cli.demo.review_access import await_pages
 from cli.demo.seed import Origin
 from cli.deployment.loopback import free_address
-from cli.stack import Stack, start_watch
+from cli.stack import Stack, servers, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db.account_settings import accounts
 from tests.support.pools import in_pool
@@ -305,6 +305,17 @@ def test_a_postgres_that_starts_slowly_is_waited_for(monkeypatch: pytest.MonkeyP
 
     assert answered == (1,)
     assert calls[0][-1] == "start"
+
+
+@pytest.mark.parametrize(("age_s", "state"), [(0, "starting"), (servers.EMPTY_S + 1, "")])
+def test_an_empty_pid_file_is_of_a_server_that_starts(tmp_path: Path, age_s: float, state: str) -> None:
+    """Postgres makes the file and then writes it; an old one without a line is no server."""
+    pid_file = tmp_path / "postmaster.pid"
+    pid_file.touch()
+    os.utime(pid_file, times=(time.time() - age_s,) * 2)
+
+    assert servers._server_of(pid_file) == state
+    assert servers._server_of(tmp_path / "none") == ""
 
 
 def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:

@@ -21,6 +21,7 @@ from worker import moderation
 from worker.assessment import parse_policy
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
+from worker.late_moderation import unmoderated_roles
 from worker.model import (
     OPENAI_MODERATION,
     Combination,
@@ -355,6 +356,16 @@ async def test_the_default_asks_the_api_alone_and_stores_what_it_did_before() ->
     assert (decision.reason_code, len(panel.api.asked), panel.a.asked) == (Reason.REPLIED, 2, [])
     assert list(stage.detail) == ["highest"]
     assert decision.tokens == ANSWER.tokens
+
+
+async def test_a_missing_result_of_one_moderator_is_asked_for_later() -> None:
+    """Message and reply wait for the late check; nothing waits when all answered, or the text was blocked."""
+    partly = await Panel(a=DOWN).decide(ANY, api(), chosen("a", ALLOW))
+    whole = await Panel().decide(ANY)
+    blocked = await Panel(a=DOWN).decide(ANY, api(), chosen("a", BLOCK))
+
+    assert unmoderated_roles(partly) == (MessageRole.USER, MessageRole.ASSISTANT)
+    assert unmoderated_roles(whole) == unmoderated_roles(blocked) == ()
 
 
 async def test_a_drain_ends_every_moderator() -> None:
