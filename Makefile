@@ -89,7 +89,7 @@ $(CHECKS_READY): examples/checks/requirements.lock examples/checks/package-lock.
 	  || echo "these frameworks could not be set up: the tests of examples/checks will fail" >&2
 
 .PHONY: check-examples
-check-examples: $(CHECKS_READY)
+check-examples: $(CHECKS_READY) ## set up the frameworks of the examples of checks
 
 # The tests of the systemd units run systemd-analyze; where it is not installed, out of the unpacked packages.
 .PHONY: systemd-analyze
@@ -108,12 +108,15 @@ $(LITELLM_READY): tests/litellm.lock | $(READY)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $< && touch $@ || \
 	  echo "LiteLLM could not be set up: its test will fail" >&2
 
+TEST_TOOLS := $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools check-examples pgbouncer \
+  systemd-analyze
+
 .PHONY: test-tools
-test-tools: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## get what the tests need, and compile them
+test-tools: $(TEST_TOOLS) ## get what the tests need, and compile them
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 .PHONY: test
-test: $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools check-examples pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
+test: $(TEST_TOOLS) ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; cp $(FAILED) $(FAILED).first; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
