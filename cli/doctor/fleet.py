@@ -151,6 +151,17 @@ LINES: Final = (
         fix="hushgate webhooks deliveries shows the errors of each endpoint",
     ),
     FleetLine(
+        check="late moderation",
+        alerts=("HushgateUnmoderatedLate",),
+        state="fail",
+        shown=_of_stored(
+            lambda stored, now: (
+                f"the oldest unmoderated exchange waits for {_age(stored.unmoderated_oldest, now)}"
+            )
+        ),
+        fix="workers moderate it when moderation answers: see the lines moderation endpoint and workers",
+    ),
+    FleetLine(
         check="partitions",
         alerts=("HushgatePartitionsShort",),
         state="fail",

@@ -17,6 +17,11 @@ RUN_EVENTS: Final[Mapping[str, str]] = {
 """Total over ``RunEvent``."""
 SOURCES: Final[Mapping[str, str]] = {"stream": mark("the stream"), "check": mark("check by a program")}
 YES_OR_NO: Final[Mapping[str, str]] = {"yes": mark("yes"), "no": mark("no")}
+FEEDBACK: Final[Mapping[str, str]] = {
+    "wrong": mark("a customer calls the reply wrong"),
+    "right": mark("customers call the reply right"),
+    **YES_OR_NO,
+}
 WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "decision": decisions.decision_label,
     "review": states.review_state,
@@ -24,6 +29,7 @@ WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "scope": states.scope_name,
     "source": lambda choice: gettext(SOURCES.get(choice, choice)),
     "tier": decisions.tier_wording,
+    "feedback": lambda choice: gettext(FEEDBACK.get(choice, choice)),
     "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),
     "degraded": lambda choice: gettext(YES_OR_NO.get(choice, choice)),
 }

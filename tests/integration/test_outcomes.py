@@ -285,6 +285,7 @@ def test_the_table_names_every_reason() -> None:
     """No ending is without a test; some have tests of their own."""
     tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT} | SCENARIOS.keys()
     tested |= OF_BUDGETS | {Reason.SHED}  # in tests/integration/test_shedding.py
+    tested |= {Reason.MESSAGE_CHECKED, Reason.DRAFT_CHECKED}  # in test_check_contracts.py, test_checks.py
 
     assert set(Reason) == tested
 

@@ -29,8 +29,9 @@ MONTHS = frozenset(get_month_names("abbreviated", locale="en_GB").values())
 NAMES = MONTHS | frozenset(
     {"Hushgate", "calibrated", "now", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"}
     | {"curl", "Python", "Node", "Slack", "Discord", "Intercom", "Zendesk", "YouTube"}
+    | {"passages"}
 )
-"""``calibrated`` is the name of a policy, ``now`` a value that a filter takes."""
+"""``calibrated`` is the name of a policy, ``now`` a value that a filter takes, ``passages`` of a setting."""
 
 
 def shown_texts(page: str) -> Iterator[str]:
