@@ -89,7 +89,7 @@ $(CHECKS_READY): examples/checks/requirements.lock examples/checks/package-lock.
 	  || echo "these frameworks could not be set up: the tests of examples/checks will fail" >&2
 
 .PHONY: check-examples
-check-examples: $(CHECKS_READY)
+check-examples: $(CHECKS_READY) ## set up the frameworks of the examples of checks
 
 # The tests of the systemd units run systemd-analyze; where it is not installed, out of the unpacked packages.
 .PHONY: systemd-analyze

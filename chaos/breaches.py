@@ -119,9 +119,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.UNAPPROVED,
         file="worker/pipeline.py",
-        right="return guards.rule_ending(run, text, REPLY) or"
-        " await guards.moderation_ending(run, text, REPLY)",
-        wrong="return None",
+        right="return replace(blocked, draft=draft) if blocked else await assessed_ahead.value()",
+        wrong="return await assessed_ahead.value()",
     ),
     Mutation(
         law=Law.UNAPPROVED,

@@ -25,7 +25,7 @@ LOOK_UP: Final = """
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
-        a.strikes, a.messages_1h
+        CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
         WITH ORDINALITY
         AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
@@ -41,9 +41,6 @@ LOOK_UP: Final = """
         WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
             AND k.message_id = asked.message_id AND k.event_id <> asked.event_id
             AND k.decision_id IS NOT NULL) AS m
-    LEFT JOIN LATERAL (
-        SELECT * FROM hushgate_author_counts(asked.user_id, asked.author_id)
-        WHERE asked.author_id <> '') AS a ON true
     ORDER BY asked.place
 """
 DECIDED: Final = """
@@ -111,6 +108,7 @@ async def look_up_event(
     """
     known = await call_batched(source, LOOK_UPS, (event, counts_author))
     rated = await rated_event(source, event) if event.type is EventType.FEEDBACK else None
+    strikes, messages_1h = known.counts or (None, None)
     state = conversation_state(known.people_until, known.changes, now)
     return StoredEvent(
         outcome=known.outcome,
@@ -119,8 +117,8 @@ async def look_up_event(
             decided_as=known.decided_as,
             edited_at=known.edited_at,
             deleted=known.deleted,
-            strikes=known.strikes,
-            messages_1h=known.messages_1h,
+            strikes=strikes,
+            messages_1h=messages_1h,
             rated=rated,
             rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
@@ -129,7 +127,7 @@ async def look_up_event(
 
 
 class _LookedUp(NamedTuple):
-    """Outcome of an event, until when and how often people took its conversation, what its message was."""
+    """Outcome of an event, when people took its conversation, what its message was and its author did."""
 
     outcome: Recorded | None
     people_until: datetime | None
@@ -139,8 +137,7 @@ class _LookedUp(NamedTuple):
     deleted: bool
     rated_first: bool
     edited_text: str | None
-    strikes: int | None
-    messages_1h: int | None
+    counts: tuple[int, int] | None
 
 
 async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:

@@ -1,9 +1,11 @@
--- How often an author of an account was flagged for a text within 30 days, and wrote within an hour. Workers
+-- Two numbers: how often an author of an account was flagged for a text within 30 days, and wrote within an hour. Workers
 -- may not read the decisions; an erased author has none. A message that only its author's strikes block counts
 -- as no strike, so that 30 days without a flagged text end the block.
-CREATE OR REPLACE FUNCTION hushgate_author_counts(
-    account text, author text, OUT strikes bigint, OUT messages_1h bigint)
+CREATE OR REPLACE FUNCTION hushgate_author_counts(account text, author text) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+DECLARE
+    strikes bigint;
+    messages_1h bigint;
 BEGIN
     SELECT count(*) INTO strikes FROM ai_decisions d
     WHERE d.user_id = account AND d.author_id = author AND d.created_at > now() - interval '30 days'
@@ -13,4 +15,5 @@ BEGIN
         SELECT FROM ai_decisions d
         WHERE d.user_id = account AND d.author_id = author AND d.created_at > now() - interval '1 hour'
         LIMIT 1000) AS newest;
+    RETURN ARRAY[strikes, messages_1h];
 END $$;

@@ -255,7 +255,7 @@ def test_whole_tables_are_counted_at_most_once_in_five_minutes() -> None:
 )
 def test_imbalance_counts_lost_and_repeated_entries_only(changes: dict[str, int], expected: int) -> None:
     """An entry between its commit and its FINISH is neither."""
-    zeros = dict.fromkeys(("purged", "purged_keys", "purged_audit", "replies"), 0)
+    zeros = dict.fromkeys(("checks", "purged", "purged_keys", "purged_audit", "replies"), 0)
     found = {"accepted": 10, "unfinished": 4, "decided": 5, "audited": 5, "duplicates": 1, "buried": 0}
 
     assert imbalance_of(Balance(**{**zeros, **found, **changes})) == expected

@@ -24,7 +24,13 @@ from worker.rules.model import MatchMethod
 from worker.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-BEGINNINGS = ("Nothing was sent: ", "A reply was sent: ", "A prepared text was sent", "Handed to a person: ")
+BEGINNINGS = (
+    "Nothing was sent: ",
+    "A reply was sent: ",
+    "A prepared text was sent",
+    "Handed to a person: ",
+    "A program may send its draft: ",
+)
 
 
 def row(reason: str = "REPLIED", **more: Any) -> dict[str, Any]:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Final
-
 import pytest
 
 from db.people.records import Role
 from review.access import RIGHTS, Right
-from review.decision.review_panel import KEYS
-from review.http.static_files import STATIC
 from review.routes import PAGES
 from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.appearance import Appearance, Sidebar, Theme, appearance
 from review.shell.navigation import IN_BAR, LINKS, navigation
-
-TEMPLATES: Final = STATIC.parent / "templates"
-GUIDE: Final = Path(__file__).parents[2] / "docs" / "review.md"
 
 
 def _may(*roles: Role) -> frozenset[Right]:
@@ -70,18 +61,6 @@ def test_the_tabs_of_an_account_lead_to_pages_that_the_role_may_open(role: Role)
     assert len(routes) == len(set(routes))
     assert all(needed[route] in rights for route in routes)
     assert len(tabs) == 5 or role is not Role.OWNER
-
-
-def test_the_guide_lists_the_shortcuts_of_the_pages() -> None:
-    """Every key that a template declares, and every key of the navigation."""
-    templates = "".join(path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html"))
-    declared = re.findall(r'(?:data-key|aria-keyshortcuts)="([^"{]+)"', templates)
-    keys = {key.replace("Control", "Ctrl") for each in declared for key in each.split()}
-    keys |= {f"g {link.key}" for link in LINKS} | set(KEYS.values())
-    table = GUIDE.read_text(encoding="utf-8").partition("| keys |")[2].partition("\n\n")[0]
-    listed = {key for group in re.findall("`([^`]+)`", table) for key in group.split(", ")}
-
-    assert keys - listed == set()
 
 
 @pytest.mark.parametrize(

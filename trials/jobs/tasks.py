@@ -22,7 +22,7 @@ from trials.store.rollouts import rollouts_to_check
 log = structlog.get_logger(__name__)
 SPARED: Final = 20.0
 """Times as long as its check took, a rollout is not checked again: a twentieth of a core of Postgres. A
-million decisions since the last step take 12 s (``bench/results/learn.md``)."""
+million decisions since the last step take 12 s."""
 SHORTEST_S: Final = 15.0
 """The shortest rest: the period of the check."""
 

@@ -137,7 +137,7 @@ def test_recorded_readings_decide(tmp_path: Path, *, as_text: bool) -> None:
     assert [(line["id"], line["action"], line["category"]) for line in lines] == [
         ("sent", "send", ""), ("not", "escalate", "ungrounded"), ("none", "hold", "judge_unavailable"),
     ]  # fmt: skip
-    assert (lines[0]["support"], lines[0]["relevance"]) == (0.97, 0.95)
+    assert (lines[0]["support"], lines[0]["relevance"]) == (0.97, 1.0)  # without a question
 
 
 def test_without_a_judge_no_paraphrase_is_sent(tmp_path: Path) -> None:
