@@ -33,6 +33,9 @@ from worker.settings import ModelRole, StoredServer
 WRONG: Final = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at)
     VALUES ('shop', 'e', gen_random_uuid(), 'c', 'm', 'chat', 'Hello', now() - interval '5 minutes');
+    INSERT INTO unmoderated_texts
+        (decision_id, decided_at, user_id, conversation_id, message_id, author_id, event_id, scope, roles)
+    VALUES (gen_random_uuid(), now() - interval '2 hours', 'shop', 'c', 'm', 'a', 'e', 'chat', '{{user}}');
     INSERT INTO queues (id, name, kind) VALUES ('{queue}', 'Broken', 'escalations');
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id)
     VALUES ('{queue}', gen_random_uuid(), now() - interval '2 days', 'shop');

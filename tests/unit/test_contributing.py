@@ -50,7 +50,7 @@ def test_every_make_target_in_a_document_exists(document: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", sorted(TARGETS - {"chart-tools", "check-examples", "chromium", "prometheus", "systemd-analyze"})
+    "target", sorted(TARGETS - {"chart-tools", "chromium", "prometheus", "systemd-analyze"})
 )
 def test_make_help_explains_every_target(target: str) -> None:
     """With a sentence after two number signs."""

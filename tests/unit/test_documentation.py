@@ -42,7 +42,7 @@ MODULE: Final = re.compile(r"\bpython -m ((?:bench|chaos|fuzz|tests|tools)[\w.]*
 NAME: Final = re.compile(rf"`({FOLDERS}(?:\.\w+)*):(\w+(?:\.\w+)*)`")
 
 PRODUCT: Final = ("features", *FEATURES, "worker", "tasks", "db", "review", "gateway", "cli", "sandbox")
-SUBJECTS_SINCE: Final = "2026-11-27 04:52"
+SUBJECTS_SINCE: Final = "2026-11-26 17:55"
 LONGEST_SUBJECT: Final = 72
 WORDS: Final = {
     r"somebody|anybody|everybody": "a person, people",
