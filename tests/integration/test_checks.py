@@ -278,6 +278,16 @@ def test_a_check_that_cannot_be_made_fails_closed_unless_the_token_says_otherwis
     assert program.decision(found)["snapshot_json"]["checked"]["failed_open"] is opens
 
 
+def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
+    """A draft is cleaned as a model's is; the text of the verdict is the cleaned draft."""
+    user_id = program.account()
+    clean = program.verdict(user_id, draft="We are o\u200bpen.")
+    link = program.verdict(user_id, draft="Pay at evil\u200b.com please.")
+
+    assert (clean["verdict"], clean["text"]) == ("allow", "We are open.")
+    assert (link["verdict"], link["matched_rule"]) == ("hold", "reply_content:link")
+
+
 def test_shadow_mode_allows_and_stores_the_true_verdict(program: Program) -> None:
     """In the answer it is ``would``."""
     found = program.verdict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -81,7 +82,8 @@ def test_pgvector_of_an_administrator_is_used_as_it_is(stack: Stack) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute("CREATE ROLE tables_owner LOGIN CREATEROLE PASSWORD 'ownerpass'")
-        connection.execute(f"GRANT {', '.join(logins.ROLES.values())} TO tables_owner WITH ADMIN OPTION")
+        roles = ", ".join(sorted(set(chain(*logins.ROLES.values()))))
+        connection.execute(f"GRANT {roles} TO tables_owner WITH ADMIN OPTION")
         connection.execute("GRANT SET ON PARAMETER hushgate.erasing, hushgate.sweeping TO tables_owner")
         connection.execute("ALTER DATABASE made_with_pgvector OWNER TO tables_owner")
 
