@@ -11,7 +11,7 @@ from db.connection import Connection
 from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum
 from db.rows import account_parameters
-from worker.reasons import ReasonFamily, reasons_of
+from worker.reasons import Reason, ReasonFamily, reasons_of
 
 LOOK_BACK: Final = timedelta(days=7)
 """A queue that was not filled for longer continues from here; use a filter for older decisions."""
@@ -21,8 +21,11 @@ SLICE: Final = 10_000
 """Decisions read by one statement: about 50 ms."""
 SLICES: Final = 5
 """Statements per call; the next call continues."""
-FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.FEEDBACK)
-"""Silent endings that follow from settings or the clock, or are feedback, and need no review."""
+FACTS: Final = (
+    *reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.FEEDBACK),
+    Reason.MESSAGE_CHECKED,
+)
+"""Silent endings that follow from settings or the clock, are feedback or let a program answer: no review."""
 
 LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR NO KEY UPDATE SKIP LOCKED")
 OPEN: Final = sa.text("""
