@@ -288,6 +288,17 @@ def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -
     assert (link["verdict"], link["matched_rule"]) == ("hold", "reply_content:link")
 
 
+def test_rules_read_what_is_counted_of_the_author_that_a_check_names(program: Program) -> None:
+    """Checks without an author have no strikes in common."""
+    user_id = program.account(flagged_keywords=["{author.strikes >= 1}", "grenade"])
+    named = [program.verdict(user_id, message=text, author_id="ann") for text in ("A grenade.", "Hello")]
+    unnamed = [program.verdict(user_id, message=text) for text in ("A grenade.", "Hello")]
+
+    assert [each["verdict"] for each in named] == ["block", "block"]
+    assert named[1]["matched_rule"].startswith("flagged_author:")
+    assert [each["verdict"] for each in unnamed] == ["block", "allow"]
+
+
 def test_shadow_mode_allows_and_stores_the_true_verdict(program: Program) -> None:
     """In the answer it is ``would``."""
     found = program.verdict(
