@@ -215,7 +215,8 @@ def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, 
     sent = program.verdict(user_id, message=ASKED, draft=draft)
     kept = program.verdict(user_id, message=ASKED, draft="On Sundays.", passages=PASSAGES, shadow=True)
     visitor, _ = person_at(visitors, program.url, Role.REVIEWER, account=user_id)
-    pages = [visitor.get(f"/decisions/{each['decision_id']}").text for each in (sent, kept)]
+    late = program.post({"user_id": user_id, "message": ASKED}, **{"Hushgate-Deadline-Ms": "1"}).json()
+    pages = [visitor.get(f"/decisions/{each['decision_id']}").text for each in (sent, kept, late)]
     listed = {
         source: visitor.get(f"/api/v1/decisions?account={user_id}&source={source}").json()["decisions"]
         for source in ("check", "stream")
@@ -224,8 +225,10 @@ def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, 
     assert "<script>alert(1)" not in pages[0]
     assert "&lt;script&gt;alert(1)&lt;/script&gt; We are open." in pages[0]
     assert "Nothing was sent." not in pages[0]
+    assert "no longer chosen" not in pages[0]
+    assert "within the deadline that the program gave" in pages[2]
     assert "Without shadow mode: <strong>hold</strong>" in pages[1]
-    assert {each["id"] for each in listed["check"]} == {sent["decision_id"], kept["decision_id"]}
+    assert {each["id"] for each in listed["check"]} == {each["decision_id"] for each in (sent, kept, late)}
     assert listed["stream"] == []
 
 
@@ -431,9 +434,9 @@ def test_only_the_scope_of_checks_checks(program: Program, scope: TokenScope) ->
 
 
 def test_a_checked_message_is_still_answered_as_an_event(
-    program: Program, database_url: str, redis_url: str, sandbox: SandboxHandle
+    program: Program, database_url: str, redis_url: str, sandbox: SandboxHandle, visitors: Visitors
 ) -> None:
-    """The ids of both are apart, and every entry of the stream is accounted for."""
+    """The ids of both are apart and the list finds both by it; every entry of the stream is accounted for."""
     user_id = program.account()
     ids = {"conversation_id": "c9", "message_id": "m9", "author_id": "ann"}
     program.verdict(user_id, id="e9", message=ASKED, **ids)
@@ -441,6 +444,10 @@ def test_a_checked_message_is_still_answered_as_an_event(
     with running(database_url, redis_url, sandbox) as engine:
         engine.publish(user_id, ASKED, event_id="e9", **ids)
         decided = eventually(lambda: engine.row(query, user_id), "the decision on the event")
+    visitor, _ = person_at(visitors, program.url, Role.REVIEWER, account=user_id)
+    listed = visitor.get(f"/api/v1/decisions?account={user_id}&event=e9").json()["decisions"]
+
+    assert len(listed) == 2
 
     assert decided["reason_code"] != "MESSAGE_REPEATED"
     assert asyncio.run(_holds(database_url))
