@@ -74,7 +74,7 @@ async def new_review_access(running: Fleet) -> ReviewAccess:
 
 
 async def new_api_token(running: Fleet) -> str | None:
-    """A token of the same person that publishes, reads and manages; None for the caller's database."""
+    """A token of the same person for all but reviews and answers; None for the caller's database."""
     if not running.owns_database:
         return None
     token, now = new_token(), datetime.now(UTC)
@@ -86,7 +86,7 @@ async def new_api_token(running: Fleet) -> str | None:
             token,
             name=f"hushgate up, {now:%Y-%m-%d %H:%M}",
             prefix=token[:SHOWN_CHARS],
-            scopes=(TokenScope.PUBLISH, TokenScope.READ, TokenScope.MANAGE),
+            scopes=(TokenScope.PUBLISH, TokenScope.CHECK, TokenScope.READ, TokenScope.MANAGE),
             now=now,
             expires_at=now + TOKEN_LIFE,
         )

@@ -36,7 +36,7 @@ def up(
         ),
     ] = None,
 ) -> None:
-    """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
+    """Run servers, workers, beat, gateway and review pages until Ctrl-C; a process that ends is restarted.
 
     The model is HUSHGATE_MODEL of HUSHGATE_MODEL_URL with HUSHGATE_MODEL_KEY, and the sandbox, which is no
     model, where no server is set; with --no-sandbox an administrator connects a model on the page Connect,
@@ -56,6 +56,7 @@ def up(
         say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
         running.start_all(workers)
         running.start_beat()
+        gateway = running.start_gateway()
         has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
         if has_log:
             running.start_audit_log()
@@ -64,7 +65,7 @@ def up(
         token = asyncio.run(review_access.new_api_token(running))
         keys = ", ".join(running.inherited_keys)
         say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
-        for line in _exports(running, token):
+        for line in _exports(running, token, gateway):
             typer.echo(line)
         say("\n".join(access.lines()))
         if has_log:
@@ -84,9 +85,10 @@ def _models(running: Fleet) -> str:
     return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
 
 
-def _exports(running: Fleet, token: str | None) -> Iterator[str]:
+def _exports(running: Fleet, token: str | None, gateway: str) -> Iterator[str]:
     """Lines for another shell: where the command is, the addresses, and a token for programs."""
     yield f"export HUSHGATE_URL={running.review_url}"
+    yield f"export HUSHGATE_GATEWAY={gateway}"
     if token:
         yield f"export HUSHGATE_TOKEN={token}"
     yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'

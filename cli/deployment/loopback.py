@@ -14,6 +14,7 @@ from worker.errors import ConfigurationError
 
 USUAL_PORT: Final = 8085
 """The port in the default of HUSHGATE_REVIEW_URL."""
+GATEWAY_PORT: Final = 8086
 REVIEW_PORT: Final = "set HUSHGATE_REVIEW_URL to another port"
 DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never reached through a proxy."""
@@ -40,10 +41,18 @@ def review_address() -> Iterator[str]:
     with socket.socket(socket.AF_UNIX) as sign:
         try:
             sign.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
-            found = _address(USUAL_PORT)
         except OSError:
-            found = free_address()
-        yield found
+            yield free_address()
+        else:
+            yield address_or_free(USUAL_PORT)
+
+
+def address_or_free(port: int) -> str:
+    """The address of a port on loopback, or of a free port while that port is in use."""
+    try:
+        return _address(port)
+    except OSError:
+        return free_address()
 
 
 def free_address() -> str:

@@ -38,10 +38,11 @@ START_S: Final = 300.0
 on a machine that eight busy programs shared."""
 SECRETS_FILE: Final = "secrets.key"
 REVIEW: Final = "review"
+GATEWAY: Final = "gateway"
 BEAT: Final = "beat"
 AUDIT_LOG: Final = "audit-log"
 SERVICES: Final = {REVIEW: Service.REVIEW, BEAT: Service.REVIEW, AUDIT_LOG: Service.AUDIT}
-"""The service whose login a process uses; the others are workers."""
+"""The service whose login a process uses; the others are workers, the gateway for its checks."""
 ALERTS: Final = "HUSHGATE_ALERTS_EVERY_S"
 ALERTS_EVERY_S: Final = "60"
 LOG_EVERY_S: Final = "60"
@@ -142,6 +143,12 @@ class Fleet:
         self.start(REVIEW, "cli", "review")
         for number in range(1, workers + 1):
             self.start_worker(f"worker-{number}")
+
+    def start_gateway(self) -> str:
+        """Start a gateway, which makes checks with a worker's login; its address."""
+        address = loopback.address_or_free(loopback.GATEWAY_PORT)
+        self.start(GATEWAY, "cli", GATEWAY, "--port", str(urlsplit(address).port))
+        return address
 
     def start_beat(self) -> None:
         """Start beat, which also judges the alerts, for a fleet that is to stay."""

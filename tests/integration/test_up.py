@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx2
 import psutil
 import psycopg
 import pytest
@@ -23,14 +24,14 @@ from psycopg.rows import dict_row
 from redis import Redis
 
 from cli.demo import seed
-from cli.demo.review_access import await_pages
+from cli.demo.review_access import await_pages, new_api_token, new_review_access
 from cli.demo.seed import Origin
-from cli.deployment.loopback import free_address
+from cli.deployment.loopback import free_address, status
 from cli.stack import Stack, servers, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db.account_settings import accounts
 from tests.support.pools import in_pool
-from tests.support.running import eventually
+from tests.support.running import OPEN, eventually, store_account
 from tests.support.seeding import seed_document
 from tests.support.terminal import shell_at
 from worker.account_settings import changed
@@ -258,7 +259,7 @@ def test_a_process_that_ends_is_noticed_although_its_port_answers(
 
 @pytest.mark.timeout(300)
 def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
-    """Sessions of workers and of the pages own nothing; the printed address is the owner's."""
+    """Sessions own nothing; the printed address is the owner's. The gateway makes checks, a worker's work."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("HUSHGATE_")}
     outside |= {"DATABASE_URL": "", "REDIS_URL": ""}
     query = """
@@ -272,16 +273,31 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
     ]
     with fleet(outside) as running:
         running.start_all(1)
+        gateway = running.start_gateway()
         await_pages(running, print)
+        asyncio.run(new_review_access(running))
+        key = asyncio.run(new_api_token(running))
         with psycopg.connect(running.stack.database_url, autocommit=True, row_factory=dict_row) as owner:
             deadline = time.monotonic() + 120
             while (found := owner.execute(query + "ORDER BY 1").fetchall()) != wanted:
                 assert running.ended_output() is None
                 assert time.monotonic() < deadline, found
                 time.sleep(0.2)
+        asyncio.run(
+            store_account(running.stack.database_url, changed(Account(user_id="shop", version=0), OPEN))
+        )
+        eventually(lambda: status(f"{gateway}/readyz") == 200, "the gateway")
+        answer = httpx2.post(
+            f"{gateway}/v1/checks",
+            json={"user_id": "shop", "message": "When are you open?"},
+            headers={"Authorization": f"Bearer {key}"},
+            trust_env=False,
+            timeout=60,
+        )
         exports = running.exports
 
     assert found == wanted
+    assert (answer.status_code, answer.json().get("verdict")) == (200, "allow"), answer.text
     assert "hushgate_worker_login" not in exports["DATABASE_URL"]
 
 
