@@ -102,6 +102,17 @@ def test_compose_file_follows_the_compose_specification() -> None:
     assert found == []
 
 
+def test_the_example_of_an_env_file_names_what_the_compose_file_requires() -> None:
+    """A copy of it, filled in, starts the deployment; a model server of the host has a name in containers."""
+    required = set(re.findall(r"\$\{(\w+):\?", COMPOSE.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\b[A-Z][A-Z_]+\b", (ROOT / ".env.example").read_text(encoding="utf-8")))
+    reached = {name for name in OURS if "extra_hosts" in compose()["services"][name]}
+
+    assert len(required) == 6
+    assert required <= named
+    assert {"worker", "review", "beat"} <= reached
+
+
 def test_published_compose_file_needs_no_checkout() -> None:
     """The file of `make dist` is that of the checkout, with published images in place of builds."""
     published, kept = yaml.safe_load(compose_file("registry.example/owner")), compose()
