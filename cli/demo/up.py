@@ -74,7 +74,7 @@ def up(
         say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
         running.start_all(workers)
         running.start_beat()
-        gateway = running.start_gateway()
+        running.start_gateway()
         has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
         if has_log:
             running.start_audit_log()
@@ -83,7 +83,7 @@ def up(
         token = asyncio.run(review_access.new_api_token(running))
         keys = ", ".join(running.inherited_keys)
         say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
-        for line in _exports(running, token, gateway):
+        for line in _exports(running, token):
             typer.echo(line)
         say("\n".join(access.lines()))
         if has_log:
@@ -107,10 +107,10 @@ def _models(running: Fleet) -> str:
     return named if found.state == "ok" else f"{named}\n{found.found}: {found.fix}"
 
 
-def _exports(running: Fleet, token: str | None, gateway: str) -> Iterator[str]:
+def _exports(running: Fleet, token: str | None) -> Iterator[str]:
     """Lines for another shell: where the command is, the addresses, and a token for programs."""
     yield f"export HUSHGATE_URL={running.review_url}"
-    yield f"export HUSHGATE_GATEWAY={gateway}"
+    yield f"export HUSHGATE_GATEWAY={running.gateway_url}"
     if token:
         yield f"export HUSHGATE_TOKEN={token}"
     yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'

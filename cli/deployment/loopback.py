@@ -45,23 +45,15 @@ def is_free(port: int) -> bool:
 
 
 @contextmanager
-def review_address() -> Iterator[str]:
-    """The address of a demo's pages: the usual port, or a free port while another demo uses that."""
+def usual_address(port: int) -> Iterator[str]:
+    """The address of a server of a local fleet: its usual port, or a free port while that is in use."""
     with socket.socket(socket.AF_UNIX) as sign:
         try:
-            sign.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
+            sign.bind(f"\0hushgate {port}")  # of two fleets that start at once, one gets it
+            found = _address(port)
         except OSError:
-            yield free_address()
-        else:
-            yield address_or_free(USUAL_PORT)
-
-
-def address_or_free(port: int) -> str:
-    """The address of a port on loopback, or of a free port while that port is in use."""
-    try:
-        return _address(port)
-    except OSError:
-        return free_address()
+            found = free_address()
+        yield found
 
 
 def free_address() -> str:

@@ -56,6 +56,7 @@ class Fleet:
         logs: folder with one file per process.
         sandbox_options: further words of the sandbox's command line.
         data: the folder that keeps the data of the servers; None: the data end with the fleet.
+        gateway_url: where the gateway answers once it is started.
         service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
         workers: every process, by name.
         commands: the command of each process.
@@ -70,6 +71,7 @@ class Fleet:
     outside: Mapping[str, str] = field(default_factory=dict)
     sandbox_options: tuple[str, ...] = ()
     data: Path | None = None
+    gateway_url: str = ""
     service_urls: Mapping[Service, str] = field(default_factory=dict)
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -140,11 +142,9 @@ class Fleet:
         for number in range(1, workers + 1):
             self.start_worker(f"worker-{number}")
 
-    def start_gateway(self) -> str:
-        """Start a gateway, which makes checks with a worker's login; its address."""
-        address = loopback.address_or_free(loopback.GATEWAY_PORT)
-        self.start(GATEWAY, "cli", GATEWAY, "--port", str(urlsplit(address).port))
-        return address
+    def start_gateway(self) -> None:
+        """Start a gateway, which makes checks with a worker's login."""
+        self.start(GATEWAY, "cli", GATEWAY, "--port", str(urlsplit(self.gateway_url).port))
 
     def start_beat(self) -> None:
         """Start beat, which also judges the alerts, for a fleet that is to stay."""
@@ -258,7 +258,7 @@ def fleet(
             variables.BEAT_FILE: str(logs / "beat"),
             variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or data_folder.secrets_key(data),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
-            or stack.enter_context(loopback.review_address()),
+            or stack.enter_context(loopback.usual_address(loopback.USUAL_PORT)),
         }
         handle = stack.enter_context(server.start(options=sandbox_options)) if uses_sandbox else None
         environment = _with_models(environment, handle.base_url if handle else None)
@@ -270,6 +270,7 @@ def fleet(
             sandbox_options=sandbox_options,
             data=data,
             logs=logs,
+            gateway_url=stack.enter_context(loopback.usual_address(loopback.GATEWAY_PORT)),
             service_urls=_service_urls(servers),
         )
         try:

@@ -274,7 +274,7 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
     ]
     with fleet(outside) as running:
         running.start_all(1)
-        gateway = running.start_gateway()
+        running.start_gateway()
         await_pages(running, print)
         asyncio.run(new_review_access(running))
         key = asyncio.run(new_api_token(running))
@@ -287,9 +287,9 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
         asyncio.run(
             store_account(running.stack.database_url, changed(Account(user_id="shop", version=0), OPEN))
         )
-        eventually(lambda: status(f"{gateway}/readyz") == 200, "the gateway")
+        eventually(lambda: status(f"{running.gateway_url}/readyz") == 200, "the gateway")
         answer = httpx2.post(
-            f"{gateway}/v1/checks",
+            f"{running.gateway_url}/v1/checks",
             json={"user_id": "shop", "message": "When are you open?"},
             headers={"Authorization": f"Bearer {key}"},
             trust_env=False,

@@ -42,7 +42,7 @@ async def test_the_last_piece_of_an_attack_is_flagged() -> None:
         "openai_moderation:violence",
     )
     assert decision.quarantine
-    assert decision.reason.endswith("together with the author's 1 messages before")
+    assert decision.reason.endswith("together with the author's messages before (1)")
     assert [text for text, _ in scripted.moderator.asked] == [f"{PIECE}\n{LAST}", PIECE]
     assert [stage.outcome for stage in decision.stages if stage.stage == "moderation"] == ["flagged"]
 

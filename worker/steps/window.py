@@ -77,5 +77,5 @@ def _beside(run: Run) -> Run:
 
 
 def _together(ending: Ending, earlier: Sequence[str]) -> Ending:
-    with_them = f"together with the author's {len(earlier)} messages before"
+    with_them = f"together with the author's messages before ({len(earlier)})"
     return replace(ending, reason=f"{ending.reason}, {with_them}")
