@@ -22,10 +22,19 @@ IGNORED: Final = "# Keys and texts of customers: never to be committed.\n*\n"
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder; git ignores what is in it, unless it had files before."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        (folder / ".gitignore").write_text(IGNORED)
+    """Make the folder; git ignores what is in it, unless it had files before.
+
+    Raises:
+        ConfigurationError: the folder cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            (folder / ".gitignore").write_text(IGNORED)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--data: expected a folder that can be written, got {folder} ({error.strerror})"
+        ) from error
 
 
 def secrets_key(folder: Path | None) -> str:

@@ -376,6 +376,14 @@ def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
     assert not (tmp_path / ".gitignore").exists()
 
 
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str) -> None:
+    """The line names the option, the path and the reason."""
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match=f"--data: expected a folder .*{name}"):
+        data_folder.prepare(tmp_path / name)
+
+
 @pytest.mark.usefixtures("restored_logging")
 def test_the_sandbox_answers_on_the_data_of_a_model_only_when_it_is_named(url: str, redis_url: str) -> None:
     """Customers would get its sentences where a forgotten variable was all that changed."""
