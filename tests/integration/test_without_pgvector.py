@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
+from pydantic import SecretStr
 from typer.testing import CliRunner
 
 from cli.accounts.documents import app
+from cli.doctor.servers import postgres_checks
 from cli.stack import Stack
 from db.schema import logins, migrate
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.integration.test_database import differences
 from worker.errors import ConfigurationError
+from worker.settings import Settings
 
 EXTENSIONS = ("btree_gin", "pg_trgm")
 SHARE = "SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'"
@@ -59,13 +63,14 @@ def test_documents_are_searched_by_words_until_pgvector_arrives(
     (worded,), _ = documents(without_pgvector, sandbox, "search", "open from", "--account", "shop")
     _, refusal = documents(without_pgvector, sandbox, "reembed")
     with psycopg.connect(without_pgvector, autocommit=True) as connection:
+        version = connection.info.server_version // 10_000
         connection.execute("ALTER DATABASE without_pgvector RESET extension_control_path")
     migrate.upgrade(without_pgvector)
     ((model),), _ = documents(without_pgvector, sandbox, "reembed")
     (embedded,), _ = documents(without_pgvector, sandbox, "search", "open from", "--account", "shop")
 
     assert added["outcome"] == "added"
-    assert "pgvector" in message
+    assert f"postgresql-{version}-pgvector for Postgres {version})" in message
     assert "pgvector" in refusal
     assert worded["found_by"] == "words"
     assert model["model"] == "hash"
@@ -87,6 +92,36 @@ def test_pgvector_of_an_administrator_is_used_as_it_is(stack: Stack) -> None:
 
     migrate.upgrade(logins.url_of(url, "tables_owner", "ownerpass"))
 
+    assert differences(url) == []
+
+
+@pytest.mark.usefixtures("template")  # the roles of the services exist
+def test_an_owner_without_superuser_gets_the_statements_that_are_missing(stack: Stack) -> None:
+    """The statements of the messages are all that is missing; doctor has the grant too."""
+    create_database(stack.database_url, "without_grant")
+    url = database_at(stack.database_url, "without_grant")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE plain_owner LOGIN CREATEROLE PASSWORD 'ownerpass'")
+        connection.execute(f"GRANT {', '.join(logins.ROLES.values())} TO plain_owner WITH ADMIN OPTION")
+        connection.execute("ALTER DATABASE without_grant OWNER TO plain_owner")
+        owner = logins.url_of(url, "plain_owner", "ownerpass")
+        with pytest.raises(
+            ConfigurationError, match="as a superuser in this database: CREATE EXTENSION vector"
+        ):
+            migrate.upgrade(owner)
+        connection.execute("CREATE EXTENSION vector")
+        with pytest.raises(ConfigurationError) as refused:
+            migrate.upgrade(owner)
+        (grant,) = re.findall(r"GRANT SET ON PARAMETER [\w., ]+ TO", str(refused.value))
+        connection.execute(f"{grant} plain_owner")
+    (checked,) = [
+        each
+        for each in postgres_checks(Settings.model_construct(database_url=SecretStr(owner)))
+        if each.check == "migrations"
+    ]
+    migrate.upgrade(owner)
+
+    assert grant in checked.fix
     assert differences(url) == []
 
 
