@@ -36,8 +36,9 @@ $(VENV)/bin/python:
 	  else echo "python3 -m venv failed: install the package python3-venv and try again" >&2; exit 1; fi; }
 
 $(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
-	@echo "setting up $(VENV) from requirements.lock (once; about a minute) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@echo "setting up $(VENV) from requirements.lock (once; 1 to 5 minutes, a dot a package) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
+	  | awk '/^Collecting/ { printf "."; fflush() } END { print "" }'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 

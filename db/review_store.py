@@ -97,7 +97,7 @@ class _Source:
         self.pool: Pool = create_pool(
             url,
             size=size,
-            application="hushgate-review",
+            application="hushgate-review" if role == REVIEWER_ROLE else "hushgate-gateway",
             role=role,
             statement_s=STATEMENT_S,
             checkout_s=CHECKOUT_S,

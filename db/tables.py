@@ -510,9 +510,18 @@ compiled_rules: Final = table(
 NOT_ERASED: Final = "NOT snapshot_json ? 'erased'"
 """True of a decision that is no tombstone."""
 HIGH_SCORE_PATH: Final = "$.stages[*].detail.highest.keyvalue() ? (@.value.score >= 0.5).key"
-HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = sa.func.jsonb_path_query_array(
-    ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH)
-).label("high_score_categories")
+LATE_CATEGORIES: Final = """(
+    SELECT coalesce(jsonb_agg(u.matched_rule), '[]') FROM unmoderated_texts u
+    WHERE u.decision_id = ai_decisions.id AND u.result = 'flagged')
+"""
+"""The rule by which moderation flagged the texts after the decision."""
+HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = (
+    sa.func.jsonb_path_query_array(
+        ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH), type_=JSONB
+    )
+    .op("||")(sa.literal_column(LATE_CATEGORIES, JSONB))
+    .label("high_score_categories")
+)
 """The moderation categories with a high score, for ``review.content_covers``: 0.5 is its ``SCORE_FROM``."""
 
 recordings: Final = table(

@@ -69,7 +69,9 @@ def build_gateway(settings: GatewaySettings, worker: Settings | None = None) -> 
         exception_handlers={HTTPException: _problem, Exception: _problem},
         lifespan=lifespan,
     )
-    app.middleware_stack = SecurityHeaders(TooLargeProblem(app.build_middleware_stack()), https=False)
+    app.middleware_stack = SecurityHeaders(
+        TooLargeProblem(app.build_middleware_stack(), under="/"), https=False
+    )
     app.state.site, app.state.pages = site, pages
     return app
 

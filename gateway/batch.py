@@ -57,17 +57,15 @@ class Batch:
     problems: tuple[FieldProblem, ...]
 
 
-def media_type(content_type: str, encoding: str) -> str:
-    """The media type of a body that can be read.
+def media_type(content_type: str, encoding: str, *, accepted: frozenset[str] = LINES | DOCUMENTS) -> str:
+    """The media type of a body, one of those ``accepted``.
 
     Raises:
         Refused: 415.
     """
     found = content_type.partition(";")[0].strip().lower()
-    if found not in LINES | DOCUMENTS:
-        text = (
-            f"Content-Type: expected {', '.join(sorted(LINES | DOCUMENTS))}, got {found[:80] or 'nothing'!r}."
-        )
+    if found not in accepted:
+        text = f"Content-Type: expected {', '.join(sorted(accepted))}, got {found[:80] or 'nothing'!r}."
         raise Refused(415, "Media type", text)
     if encoding not in {"", "identity"}:
         raise Refused(415, "Media type", f"Content-Encoding: expected none, got {encoding[:40]!r}.")
@@ -87,7 +85,7 @@ def split(body: bytes, media: str) -> Sequence[bytes]:
     else:
         found = [body] if body.strip() else []
     if not found:
-        raise _unusable("at least one event", "none")
+        raise _unusable("at least one object", "none")
     return found
 
 
@@ -126,7 +124,7 @@ def _elements(body: bytes) -> list[bytes]:
     except RecursionError as error:
         raise _unusable("at most 32 levels of nesting", "more levels") from error
     except ValueError as error:
-        raise _unusable("a JSON array of events", str(error)[:120]) from error
+        raise _unusable("a JSON array of objects", str(error)[:120]) from error
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -95,12 +95,11 @@ class CheckIntake:
     async def answer(self, visit: Visit) -> Response:
         """The verdict, or of an array the results in its order."""
         headers = visit.request.headers
-        media = batch.media_type(headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
-        if media != batch.JSON:
-            raise Refused(415, "Media type", f"Content-Type: expected {batch.JSON}, got {media}.")
+        sent, encoding = headers.get("Content-Type", ""), headers.get("Content-Encoding", "")
+        media = batch.media_type(sent, encoding, accepted=frozenset({batch.JSON}))
         deadline_s = _deadline_s(headers)
         body = await visit.request.body()
-        bodies = batch.split(body, media)
+        bodies = _split(body, media)
         if len(bodies) > MOST_CHECKS:
             text = f"Expected at most {MOST_CHECKS} checks in one request, got {len(bodies)}; none was made."
             raise Refused(413, "Too many checks", text)
@@ -175,6 +174,14 @@ class CheckIntake:
             raise Refused(429, "Too many checks a second", text, retry_after_s=int(wait_s) + 1)
 
 
+def _split(body: bytes, media: str) -> Sequence[bytes]:
+    """The checks of a body as they were written; a refusal says that nothing was checked."""
+    try:
+        return batch.split(body, media)
+    except Refused as error:
+        raise _no_check(error.problems) from error
+
+
 def read_check(body: bytes, item: int | None = None) -> CheckRequest | Refused:
     """The check in a body, or its refusal (422), which names each wrong field."""
     try:
@@ -192,6 +199,10 @@ def read_check(body: bytes, item: int | None = None) -> CheckRequest | Refused:
             )
             for each in error.errors(include_url=False, include_context=False)[:MOST_PROBLEMS]
         ]
+    return _no_check(problems)
+
+
+def _no_check(problems: Sequence[FieldProblem]) -> Refused:
     return Refused(422, "No check", f"Nothing was checked. {problems[0]}.", problems=problems)
 
 

@@ -10,11 +10,11 @@ from worker.documents import reading
 from worker.errors import DocumentRejected
 
 
-def find_documents(path: str) -> tuple[list[Path], int]:
-    """The documents at a path, sorted, and the number of skipped files: other formats and hidden ones."""
+def find_documents(path: str) -> tuple[list[Path], list[Path]]:
+    """The documents at a path, and the skipped files: other formats and hidden ones; both sorted."""
     root = Path(path)
     if not root.is_dir():
-        return [root], 0
+        return [root], []
     found = [each for each in sorted(root.rglob("*")) if each.is_file()]
     kept = [
         each
@@ -22,7 +22,7 @@ def find_documents(path: str) -> tuple[list[Path], int]:
         if each.suffix.lower() in reading.SUFFIXES
         and not any(part.startswith(".") for part in each.relative_to(root).parts)
     ]
-    return kept, len(found) - len(kept)
+    return kept, sorted(set(found) - set(kept))
 
 
 def source_name(path: Path) -> str:

@@ -22,7 +22,16 @@ from cli.accounts.document_access import (
     without_vectors,
 )
 from cli.exit_codes import ExitCode
-from cli.output import emit, emit_json, errors, fail, print_message, progress_bar, stdout_is_terminal
+from cli.output import (
+    emit,
+    emit_json,
+    errors,
+    fail,
+    print_message,
+    printable,
+    progress_bar,
+    stdout_is_terminal,
+)
 from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
@@ -57,6 +66,8 @@ LISTED: Final = [
 ]
 SHOWN: Final = ["number", "page", "title", "text", "is_held_back"]
 MOST_SHOWN: Final = 100_000
+MOST_NAMED: Final = 5
+"""Names of skipped files that are printed."""
 FOUND: Final = ["similarity", "found_by", "title", "text", "passage_id"]
 
 LabelsOption = Annotated[
@@ -94,7 +105,7 @@ def add(
         raise fail(f"--title and --source: expected one file, got {len(found)}")
     labels = _labels(label) if label is not None else None
     if skipped:
-        errors.print(f"{skipped} files skipped: hidden, or of another format")
+        print_message(_skipped_text(skipped), style="none")
 
     async def run() -> bool:
         async with open_writing() as (pool_, model):
@@ -279,9 +290,17 @@ async def _add_row(ingestion: Ingest, path: Path) -> dict[str, Any]:
     return await ingestion.add(file)
 
 
-def _files(paths: Sequence[str]) -> tuple[list[Path], int]:
+def _files(paths: Sequence[str]) -> tuple[list[Path], list[Path]]:
     each = [document_files.find_documents(path) for path in paths]
-    return list(dict.fromkeys(file for found, _ in each for file in found)), sum(number for _, number in each)
+    kept, skipped = ([file for files in column for file in files] for column in zip(*each, strict=True))
+    return list(dict.fromkeys(kept)), list(dict.fromkeys(skipped))
+
+
+def _skipped_text(skipped: Sequence[Path]) -> str:
+    """How many files were skipped, and the names of the first ones."""
+    names = ", ".join(printable(str(path)) for path in skipped[:MOST_NAMED])
+    more = f" and {len(skipped) - MOST_NAMED} more" if len(skipped) > MOST_NAMED else ""
+    return f"{len(skipped)} files skipped, which are hidden or of another format: {names}{more}"
 
 
 def _labels(given: Sequence[str] | None) -> dict[str, str]:

@@ -146,7 +146,7 @@ async def _add_all(ingestion: Ingest, files: Sequence[DocumentFile]) -> None:
 
 def _documents(folder: Path, domain: str) -> list[Path]:
     place = folder / "docs" / domain
-    found, _ = find_documents(str(place)) if place.is_dir() else ([], 0)
+    found, _ = find_documents(str(place)) if place.is_dir() else ([], [])
     if not found:
         raise fail(f"{place}: expected a folder with the documents of {domain}, got none")
     return found

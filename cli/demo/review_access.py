@@ -17,6 +17,7 @@ from cli.stack.fleet import REVIEW, Fleet
 from cli.stack.start_watch import StartWatch
 from db.people import api_tokens
 from db.people.api_tokens import TokenScope
+from db.people.first_steps import NAMED_BY_UP
 from db.review_store import Store
 from review.auth.api_tokens import SHOWN_CHARS, new_token
 from review.auth.sign_in_links import new_sign_in_link
@@ -74,7 +75,7 @@ async def new_review_access(running: Fleet) -> ReviewAccess:
 
 
 async def new_api_token(running: Fleet) -> str | None:
-    """A token of the same person that publishes, reads and manages; None for the caller's database."""
+    """A token of the same person for all but reviews and answers; None for the caller's database."""
     if not running.owns_database:
         return None
     token, now = new_token(), datetime.now(UTC)
@@ -84,9 +85,9 @@ async def new_api_token(running: Fleet) -> str | None:
             uuid7(),
             await sample_reviewers.demo_person(connection),
             token,
-            name=f"hushgate up, {now:%Y-%m-%d %H:%M}",
+            name=f"{NAMED_BY_UP}{now:%Y-%m-%d %H:%M}",
             prefix=token[:SHOWN_CHARS],
-            scopes=(TokenScope.PUBLISH, TokenScope.READ, TokenScope.MANAGE),
+            scopes=(TokenScope.PUBLISH, TokenScope.CHECK, TokenScope.READ, TokenScope.MANAGE),
             now=now,
             expires_at=now + TOKEN_LIFE,
         )

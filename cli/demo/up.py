@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from cli.demo import audit_log, embedding, review_access, seed
 from cli.demo.answers import OPTIONS
 from cli.demo.staying import say, starting, stay_until_signal
+from cli.doctor.endpoints import endpoint_check, model_endpoint
+from cli.stack import data_folder
+from cli.stack.environment import names_models
 from cli.stack.fleet import AUDIT_LOG, Fleet, fleet
 from features.feature import hook_mapping
 from worker.settings import Settings, load
+
+ENDS: Final = "These data end with this command; keep them with --data DIR."
+NO_MODERATION: Final = "off: no text is moderated, as HUSHGATE_MODERATION_URL names no server"
+REACH_S: Final = 5.0
+"""Longest wait for the model's first answer: a start is not to hang on it."""
 
 
 def up(
     workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = 2,
     sandbox: Annotated[
-        bool, typer.Option(help="Use the sandbox where no server of models is set; else the workers wait.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Use the sandbox where no server of models is set; else the workers wait.",
+            show_default="sandbox, but not on --data where a model answered before",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of the data.", show_default="one that ends with it"),
+        typer.Option(metavar="DIR", help="Folder of the data.", show_default="none: the data end with it"),
     ] = None,
     demo_accounts: Annotated[
         bool | None,
@@ -36,26 +49,32 @@ def up(
         ),
     ] = None,
 ) -> None:
-    """Run servers, workers, beat and review pages until Ctrl-C; a process that ends is restarted.
+    """Run servers, workers, beat, gateway and review pages until Ctrl-C; a process that ends is restarted.
 
     The model is HUSHGATE_MODEL of HUSHGATE_MODEL_URL with HUSHGATE_MODEL_KEY, and the sandbox, which is no
     model, where no server is set; with --no-sandbox an administrator connects a model on the page Connect,
     and the workers wait until then. The names of variables to set in another shell are printed, then the
     exports for commands there. Accounts that have settings, decisions or documents are not changed. The
-    command ends with a reason when the port of the review pages is in use, or when a process fails to start
-    three times in a row.
+    review pages have the port of HUSHGATE_REVIEW_URL; without this variable 8085, or a free port while
+    another process has that. The command ends with a reason when a port that the variable names is in use,
+    or when a process fails to start three times in a row.
     """
-    say(starting("the workers", sandbox=sandbox))
-    with fleet(sandbox=sandbox, sandbox_options=OPTIONS, data=data) as running:
+    if data is not None and sandbox is None and not names_models(os.environ):
+        data_folder.require_sandbox_allowed(data)
+    say(starting("the workers", sandbox=sandbox is not False))
+    with fleet(sandbox=sandbox is not False, sandbox_options=OPTIONS, data=data) as running:
         running.require_review_port()
-        throwaway = running.sandboxed and running.owns_database and data is None
-        if demo_accounts or (demo_accounts is None and throwaway):
+        ends = running.owns_database and data is None
+        if ends:
+            say(ENDS)
+        if demo_accounts or (demo_accounts is None and ends and running.sandboxed):
             found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
             say("\n".join(seed.report(found)))
         say(_models(running))
         say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
         running.start_all(workers)
         running.start_beat()
+        gateway = running.start_gateway()
         has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
         if has_log:
             running.start_audit_log()
@@ -64,29 +83,34 @@ def up(
         token = asyncio.run(review_access.new_api_token(running))
         keys = ", ".join(running.inherited_keys)
         say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
-        for line in _exports(running, token):
+        for line in _exports(running, token, gateway):
             typer.echo(line)
         say("\n".join(access.lines()))
         if has_log:
             say("\n".join(audit_log.first_lines(running, say)))
         stay_until_signal(running, f"logs: {running.logs}/*.log")
+    if ends:
+        say(ENDS)
 
 
 def _models(running: Fleet) -> str:
-    """Who answers, in one sentence."""
+    """Who answers, in one sentence; a second one where the model's server does not."""
     if running.sandboxed:
         return "the sandbox answers: no model, it copies sentences by shared words, right or wrong"
     settings = load(Settings, running.environment)
     if settings.models_problem is not None:
         return f"the model is the one connected at {running.review_url}/connect; without one the workers wait"
     servers = settings.servers
-    moderation = servers.moderation.url if servers.moderation else "off (HUSHGATE_MODERATION_URL names none)"
-    return f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
+    moderation = servers.moderation.url if servers.moderation else NO_MODERATION
+    named = f"model: {servers.model.model} of {servers.model.url}; moderation: {moderation}"
+    found = endpoint_check(model_endpoint(settings), REACH_S)
+    return named if found.state == "ok" else f"{named}\n{found.found}: {found.fix}"
 
 
-def _exports(running: Fleet, token: str | None) -> Iterator[str]:
+def _exports(running: Fleet, token: str | None, gateway: str) -> Iterator[str]:
     """Lines for another shell: where the command is, the addresses, and a token for programs."""
     yield f"export HUSHGATE_URL={running.review_url}"
+    yield f"export HUSHGATE_GATEWAY={gateway}"
     if token:
         yield f"export HUSHGATE_TOKEN={token}"
     yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'

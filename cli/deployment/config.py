@@ -38,6 +38,10 @@ app = typer.Typer(
 )
 MASK: Final = "********"
 FILES: Final = "HUSHGATE_MODEL_KEY_FILE=/run/secrets/model"
+COMPOSE: Final = (
+    "# docker-compose.yml sets DATABASE_URL and REDIS_URL; for it add POSTGRES_PASSWORD and REDIS_PASSWORD,\n"
+    "# and set the passwords HUSHGATE_DB_WORKER_PASSWORD, _REVIEW_, _AUDIT_ and _GATEWAY_PASSWORD below."
+)
 REASONS_HEAD: Final = (
     "# Reason codes\n\nMade by `hushgate schema reasons` from [worker/reasons.py](../worker/reasons.py)."
     " `reason_code` in `ai_decisions` holds one of them; no code is ever renamed.\n\n"
@@ -80,6 +84,7 @@ def example(
     what = "Every variable" if every else "The usual variables; `hushgate config example --all` prints all"
     typer.echo(f"# {what}.")
     typer.echo(f"# A secret can be in a file: NAME{SUFFIX} is its path, such as {FILES}.")
+    typer.echo(COMPOSE)
     topic = ""
     for name, field in FIELDS.items():
         if field.alias in RARE and not every:

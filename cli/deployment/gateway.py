@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from cli.deployment.loopback import require_free
+from cli.deployment.loopback import GATEWAY_PORT, require_free
 from cli.deployment.start import require_servers
 from cli.deployment.web_server import LOOPBACK, serve_application
 from cli.exit_codes import ExitCode
@@ -17,22 +17,20 @@ from gateway.app import build_gateway
 from worker.errors import ConfigurationError
 from worker.settings import GatewaySettings, Settings
 
-PORT: Final = 8086
-
 
 def gateway(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port.")] = PORT,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port.")] = GATEWAY_PORT,
     any_interface: Annotated[
         bool,
         typer.Option(help="Listen beyond this machine without https: behind a proxy that ends TLS only."),
     ] = False,
 ) -> None:
-    """Serve POST /api/v1/events until Ctrl-C: programs publish events with an API token (scope publish).
+    """Serve POST /api/v1/events and /v1/checks until Ctrl-C, for programs with an API token.
 
-    POST /v1/checks, in other contracts too, judges a program's own messages and drafts (scope check), where
-    the variables are those of a worker with its model servers. It serves nothing else but /healthz, /readyz
-    and /api/v1/openapi.json.
+    POST /api/v1/events publishes (scope publish). POST /v1/checks, in other contracts too, judges a program's
+    own messages and drafts (scope check), where the variables and the Postgres login are those of a worker.
+    It serves nothing else but /healthz, /readyz and /api/v1/openapi.json.
     Without Redis or Postgres it answers 503. Run any number of gateways. For example:
 
         hushgate gateway --port 8086

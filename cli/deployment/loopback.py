@@ -14,6 +14,7 @@ from worker.errors import ConfigurationError
 
 USUAL_PORT: Final = 8085
 """The port in the default of HUSHGATE_REVIEW_URL."""
+GATEWAY_PORT: Final = 8086
 REVIEW_PORT: Final = "set HUSHGATE_REVIEW_URL to another port"
 DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never reached through a proxy."""
@@ -34,16 +35,33 @@ def require_free(host: str, port: int, *, name: str = "review pages", change: st
         ) from error
 
 
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this port of loopback now."""
+    try:
+        _bound_port("127.0.0.1", port)
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def review_address() -> Iterator[str]:
     """The address of a demo's pages: the usual port, or a free port while another demo uses that."""
     with socket.socket(socket.AF_UNIX) as sign:
         try:
             sign.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
-            found = _address(USUAL_PORT)
         except OSError:
-            found = free_address()
-        yield found
+            yield free_address()
+        else:
+            yield address_or_free(USUAL_PORT)
+
+
+def address_or_free(port: int) -> str:
+    """The address of a port on loopback, or of a free port while that port is in use."""
+    try:
+        return _address(port)
+    except OSError:
+        return free_address()
 
 
 def free_address() -> str:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.doctor.check import CheckState, DoctorCheck
+from cli.doctor.check import CheckState, DoctorCheck, warned
 from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.openai_client import NO_KEY
 from worker.adapters.openai_http import ApiClient, model_names
@@ -117,6 +117,8 @@ def classifier_endpoints(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
 def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether each endpoint lists the models that the settings name."""
     model, judge = model_endpoint(settings), judge_endpoint(settings)
+    if model.url and not settings.moderates:
+        yield _no_moderation_check(settings)
     for endpoint in (
         model if model.url else None,
         None if judge is None or (judge.url, judge.key) == (model.url, model.key) else judge,
@@ -125,19 +127,28 @@ def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
         *(endpoint for _, endpoint in classifier_endpoints(settings)),
     ):
         if endpoint is not None:
-            yield _endpoint_check(endpoint)
+            yield endpoint_check(endpoint)
 
 
-def _endpoint_check(endpoint: Endpoint) -> DoctorCheck:
+def _no_moderation_check(settings: Settings) -> DoctorCheck:
+    """The line of a deployment without a moderation API; its classifiers may moderate."""
+    names = ", ".join(settings.classifiers)
+    found = f"no moderation API; accounts can choose {names}" if names else "off: no text is moderated"
+    fix = "set HUSHGATE_MODERATION_URL and HUSHGATE_MODERATION_KEY to a server that moderates"
+    return warned("moderation", found, fix, unless=bool(names))
+
+
+def endpoint_check(endpoint: Endpoint, reach_s: float = REACH_S) -> DoctorCheck:
+    """Whether the endpoint lists the models; ``reach_s`` is the longest wait for its answer."""
     try:
-        return _models_check(endpoint, _models(endpoint.url, endpoint.key))
+        return _models_check(endpoint, _models(endpoint.url, endpoint.key, reach_s))
     except NoModelList as error:
         return _no_list_check(endpoint, str(error), not_found=False)
     except ApiStatusError as error:
         return _refused_check(endpoint, error)
     except (ApiConnectionError, TimeoutError) as error:
         fix = f"check {endpoint.variable} and the network; meanwhile {endpoint.meanwhile}"
-        return _check(endpoint, "fail", f"{endpoint.url}: {type(error).__name__}", fix)
+        return _check(endpoint, "fail", f"{endpoint.url} does not answer: {type(error).__name__}", fix)
 
 
 def _refused_check(endpoint: Endpoint, error: ApiStatusError) -> DoctorCheck:
@@ -197,18 +208,18 @@ def _better_url(endpoint: Endpoint) -> str | None:
     return None
 
 
-def _models(url: str, key: str) -> frozenset[str]:
+def _models(url: str, key: str, reach_s: float = REACH_S) -> frozenset[str]:
     """The names that GET /models lists.
 
     Raises:
         ApiError, TimeoutError: an HTTP error, or no answer.
         NoModelList: the answer is not a list of models.
     """
-    return asyncio.run(_listed(url, key))
+    return asyncio.run(_listed(url, key, reach_s))
 
 
-async def _listed(url: str, key: str) -> frozenset[str]:
-    async with ApiClient(url, key, connections=1) as client, asyncio.timeout(REACH_S):
+async def _listed(url: str, key: str, reach_s: float) -> frozenset[str]:
+    async with ApiClient(url, key, connections=1) as client, asyncio.timeout(reach_s):
         found = await client.get("/models")
     try:
         return model_names(found)

@@ -110,12 +110,12 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
         connect_sync(url, timeout_s=REACH_S) as redis,
         progress_bar(transient=True) as bar,
     ):
-        task = bar.add_task("stream entries read", total=None)
+        task = bar.add_task("stream entries read", total=None, visible=False)
         return find_entries(
             redis,
             settings.stream,
             event_id,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=lambda done, total: bar.update(task, completed=done, total=total, visible=done < total),
         )
 
 

@@ -15,6 +15,7 @@ from db.audit.event_records import (
     EventOutcome,
     EventReply,
     EventTexts,
+    JudgedSentence,
     StoredExchange,
 )
 from review.decision.judge_reading import VERDICTS
@@ -70,6 +71,8 @@ def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
     )
     if decision.matched_rule is not None:
         yield "", f"matched rule {decision.matched_rule}"
+    if decision.stages:
+        yield "stages", ", ".join(decision.stages)
     for each in decision.failed_calls:
         yield (
             "",
@@ -86,11 +89,21 @@ def _text_lines(texts: EventTexts) -> Iterator[tuple[str, str]]:
         yield "reply", texts.reply
     if texts.held is not None:
         yield "not sent", texts.held
+    if texts.passages:
+        yield "passages", ", ".join(texts.passages)
     for each in texts.decided_by:
         found = [VERDICTS.get(each.verdict, each.verdict), *each.disagreements]
         found += [] if each.support is None else [f"support {each.support:.2f}"]
-        found += [f"quotes {title!r}" for title in each.passages]
+        found += _quoted(each)
         yield "decided by", f"“{each.text}”: {', '.join(found)}"
+
+
+def _quoted(judged: JudgedSentence) -> tuple[str, ...]:
+    """The quotes with the titles of their passages; of a text that was not sent the titles alone."""
+    if not judged.passages:
+        return ()
+    words, titles = "”, “".join(judged.quotes), ", ".join(judged.passages)
+    return (f"quotes “{words}” of {titles}" if words else f"quotes the passages {titles}",)
 
 
 def _missing_text(outcome: EventOutcome) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.deployment import loopback
-from cli.output_file import private_file
+from cli.stack import data_folder
 from cli.stack import environment as variables
 from cli.stack.servers import Stack
 from db.retention.limits import store_limits
@@ -28,7 +26,6 @@ from sandbox import server
 from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
 from worker.settings import RetentionSettings, Settings, load, require_models
-from worker.settings.retention import KEY_BYTES
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -36,12 +33,12 @@ MOST_FAILED_STARTS: Final = 3
 START_S: Final = 300.0
 """A process that ends with an error code this soon after its start has failed to start; a start took 55 s
 on a machine that eight busy programs shared."""
-SECRETS_FILE: Final = "secrets.key"
 REVIEW: Final = "review"
+GATEWAY: Final = "gateway"
 BEAT: Final = "beat"
 AUDIT_LOG: Final = "audit-log"
 SERVICES: Final = {REVIEW: Service.REVIEW, BEAT: Service.REVIEW, AUDIT_LOG: Service.AUDIT}
-"""The service whose login a process uses; the others are workers."""
+"""The service whose login a process uses; the others are workers, the gateway for its checks."""
 ALERTS: Final = "HUSHGATE_ALERTS_EVERY_S"
 ALERTS_EVERY_S: Final = "60"
 LOG_EVERY_S: Final = "60"
@@ -143,6 +140,12 @@ class Fleet:
         for number in range(1, workers + 1):
             self.start_worker(f"worker-{number}")
 
+    def start_gateway(self) -> str:
+        """Start a gateway, which makes checks with a worker's login; its address."""
+        address = loopback.address_or_free(loopback.GATEWAY_PORT)
+        self.start(GATEWAY, "cli", GATEWAY, "--port", str(urlsplit(address).port))
+        return address
+
     def start_beat(self) -> None:
         """Start beat, which also judges the alerts, for a fleet that is to stay."""
         self.start(BEAT, "tasks", "beat", "--pidfile=")
@@ -242,6 +245,8 @@ def fleet(
                 data=data,
             )
         )
+        if data is not None and not uses_sandbox:
+            data_folder.note_model(data)
         migrate.upgrade(servers.database_url)
         if servers.postgres_pid is not None:  # a caller's database keeps the limits of its owner
             known = load(RetentionSettings, environment | {"DATABASE_URL": servers.database_url})
@@ -251,7 +256,7 @@ def fleet(
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
-            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or _secrets_key(data),
+            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or data_folder.secrets_key(data),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.review_address()),
         }
@@ -280,18 +285,6 @@ def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dic
     if sandbox_url is None:
         return variables.completed(environment) if variables.names_models(environment) else dict(environment)
     return variables.with_sandbox(environment, sandbox_url)
-
-
-def _secrets_key(data: Path | None) -> str:
-    """The key that seals secrets in the database; it is kept where the data are kept."""
-    made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
-    if data is None:
-        return made
-    kept = data / SECRETS_FILE
-    if not kept.exists():
-        with private_file(kept) as file:
-            file.write(made)
-    return kept.read_text()
 
 
 def _service_urls(servers: Stack) -> dict[Service, str]:

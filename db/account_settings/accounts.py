@@ -15,7 +15,7 @@ from db.access_log import LogEntry
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_as, fetch_dicts, fetch_rows, fetch_value
 from db.rows import first_value, from_row
-from db.tables import HIGH_SCORE_PATH
+from db.tables import HIGH_SCORE_PATH, LATE_CATEGORIES
 from features.feature import hook_values
 from worker.errors import RejectedError
 from worker.model import (
@@ -64,9 +64,9 @@ VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = AN
 RECENT: Final = """
     SELECT message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
 """
-RECENT_ROWS: Final = """
+RECENT_ROWS: Final = f"""
     SELECT id, message_text, matched_rule,
-           jsonb_path_query_array(snapshot_json, %s::jsonpath) AS high_score_categories
+           jsonb_path_query_array(snapshot_json, %s::jsonpath) || {LATE_CATEGORIES} AS high_score_categories
     FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
 """
 SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('ai_rules:' || %s, 0))"

@@ -159,7 +159,11 @@ def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
     source: sa.FromClause = _WITH_REPLY
     for table, condition in joined:
         source = source.outerjoin(table, condition)
-    return sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY).select_from(source).where(*here)
+    return (
+        sa.select(ai_decisions, HIGH_SCORE_CATEGORIES, ASSESSED.label("assessed"), *_REPLY)
+        .select_from(source)
+        .where(*here)
+    )
 
 
 async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow | None:

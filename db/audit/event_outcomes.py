@@ -224,7 +224,8 @@ async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecisi
     row = await reader.row("decision", DECISION, {"id": decision_id, "since": near[0], "until": near[1]})
     if row is not None:
         calls = Snapshot.from_json(row.pop("calls"))
-        return EventDecision(**row, failed_calls=_failed_calls(calls)), None
+        stages = tuple(f"{each.stage} {each.outcome}" for each in calls.stages)
+        return EventDecision(**row, failed_calls=_failed_calls(calls), stages=stages), None
     if "decision" in reader.unknown:
         return None, None
     erased = await erased_decision(reader.connection, decision_id)

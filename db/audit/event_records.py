@@ -51,6 +51,7 @@ class EventDecision:
     prompt_hash: str | None
     sealed_when_decided: bool
     failed_calls: tuple[FailedCalls, ...]
+    stages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,7 @@ class JudgedSentence:
         support: 0..1; None for a sentence that states nothing.
         disagreements: facts that the judge's quotes do not bear out, each with its kind.
         passages: titles of the passages that the judge quotes.
+        quotes: the judge's quotes, of a sent reply only.
     """
 
     text: str
@@ -132,6 +134,7 @@ class JudgedSentence:
     support: float | None
     disagreements: tuple[str, ...]
     passages: tuple[str, ...]
+    quotes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,7 @@ class EventTexts:
         disclosure: the text on AI that stands before the reply; None when the conversation had one.
         reply: the text in the outbox.
         held: the text that was not sent and waits for a person, while it is kept.
+        passages: titles of the passages that the model was given.
         decided_by: the sentences that the passages do not bear out, or all that they support where each is.
     """
 
@@ -150,6 +154,7 @@ class EventTexts:
     disclosure: str | None
     reply: str | None
     held: str | None
+    passages: tuple[str, ...]
     decided_by: tuple[JudgedSentence, ...]
 
 

@@ -19,7 +19,7 @@ JUDGED: Final = sa.text(f"""
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
 SENT: Final = sa.text("""
-    SELECT text, draft, CASE WHEN NOT EXISTS (
+    SELECT text, draft, metadata -> 'sentences' AS sentences, CASE WHEN NOT EXISTS (
         SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
             AND e.id < o.id AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
         THEN disclosure END AS disclosure
@@ -41,18 +41,29 @@ def texts_of(
         disclosure=sent["disclosure"] if sent else None,
         reply=sent["text"] if sent else None,
         held=held["text"] if held else None,
-        decided_by=tuple(_decided_by(looked_at, draft)),
+        passages=tuple(dict.fromkeys(each.title for each in looked_at.passages)),
+        decided_by=tuple(_decided_by(looked_at, draft, _quotes((sent or {}).get("sentences")))),
     )
 
 
-def _decided_by(looked_at: Snapshot, draft: str) -> Iterator[JudgedSentence]:
+def _quotes(sentences: Any) -> dict[str, tuple[str, ...]]:
+    """The quotes that a sent reply had, by its sentence."""
+    found = sentences if isinstance(sentences, list) else ()
+    return {each["text"]: tuple(quote["text"] for quote in each["quotes"]) for each in found}
+
+
+def _decided_by(
+    looked_at: Snapshot, draft: str, quotes: Mapping[str, tuple[str, ...]]
+) -> Iterator[JudgedSentence]:
     read = looked_at.assessment.sentences if looked_at.assessment else ()
     named = [each for each in read if draft[each.start : each.end].strip()]
     titles = [each.title for each in looked_at.passages]
     for each in [each for each in named if not _is_supported(each)] or named:
         if each.verdict != Verdict.NO_CLAIM or not _is_supported(each):
+            text = without_citations(draft[each.start : each.end]).strip()
             yield JudgedSentence(
-                text=without_citations(draft[each.start : each.end]).strip(),
+                text=text,
+                quotes=quotes.get(text, ()),
                 verdict=each.verdict,
                 support=each.support,
                 disagreements=each.disagreements,

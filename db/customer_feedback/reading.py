@@ -15,6 +15,7 @@ from db.columns import Timestamp
 from db.connection import Connection
 from db.customer_feedback.tables import customer_feedback
 from db.figures.figure_sql import EXPRESSIONS, SampleDimension
+from db.pool import Pool, fetch_rows
 from db.rows import account_parameters, all_rows, from_row, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
@@ -49,6 +50,9 @@ _RATES: Final = sa.text(f"""
             AS part (dimension, value)
     WHERE value IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
 """)
+
+
+_CALLED_WRONG: Final = "SELECT decision_id FROM standing_feedback WHERE decision_id = ANY(%s) AND wrong"
 
 
 class FeedbackFilter(StrEnum):
@@ -151,6 +155,11 @@ async def feedback_rates(
     """The rates of AI replies of a period: of all, and by reason and band of confidence."""
     values = {"account": account, "since": since, "until": until, **account_parameters(accounts)}
     return await rows_as(connection, FeedbackRate, _RATES, values)
+
+
+async def called_wrong(source: Pool, ids: Sequence[UUID]) -> frozenset[UUID]:
+    """The decisions of these that a customer calls wrong."""
+    return frozenset(row[0] for row in await fetch_rows(source, _CALLED_WRONG, (list(ids),)))
 
 
 def feedback_condition(wanted: FeedbackFilter) -> sa.ColumnElement[bool]:

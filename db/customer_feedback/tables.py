@@ -26,6 +26,11 @@ customer_feedback: Final = table(
     sa.CheckConstraint("thumb IN ('up', 'down')", name="thumb_known"),
     sa.CheckConstraint("rating BETWEEN 1 AND 5", name="rating_bounded"),
     index("ix_customer_feedback_decision", "decision_id", "author_id", where="decision_id IS NOT NULL"),
+    index(
+        "ix_customer_feedback_newest",
+        *("decision_id", "author_id", "rated_at", "id"),
+        where="wrong IS NOT NULL",
+    ),
     index("ix_customer_feedback_joined", "joined_at", where="wrong"),
     index("ix_customer_feedback_account", "user_id", "created_at"),
     index(

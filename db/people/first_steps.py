@@ -19,6 +19,8 @@ MODELS_FAILED: Final = "models_failed"
 """In the detail of a line of the access log: calls of a live test, and those without an answer."""
 MOST_NEW: Final = 3
 """Accounts with which an installation still counts as new."""
+NAMED_BY_UP: Final = "hushgate up, "
+"""How the names of tokens begin that `hushgate up` makes: they connect no channel."""
 ACCOUNTS: Final = sa.text("""
     SELECT user_id FROM ai_rules WHERE user_id <> :sample AND version = 1
     ORDER BY changed_at, user_id LIMIT :most
@@ -44,7 +46,7 @@ DONE: Final = sa.text("""
         OR EXISTS (
             SELECT FROM api_tokens t JOIN person_roles r ON r.person_id = t.person_id
             WHERE r.user_id IN (:account, :every) AND t.revoked_at IS NULL AND t.expires_at > now()
-                AND :publish = ANY (t.scopes)
+                AND :publish = ANY (t.scopes) AND NOT starts_with(t.name, :trial)
         ) AS channel,
         (SELECT reply_mode = 'auto' FROM ai_rules
          WHERE user_id = :account ORDER BY version DESC LIMIT 1) AS automatic
@@ -62,7 +64,7 @@ class FirstSteps:
         rule: the rules in force have a keyword or a phrase.
         message: a message of it was decided.
         person: two people or more have a role on it.
-        channel: the account has a webhook, or a program has a token to publish.
+        channel: the account has a webhook, or a program has a token to publish, other than that of a trial.
         automatic: answers are sent without approval.
     """
 
@@ -92,6 +94,7 @@ async def load_first_steps(connection: Connection) -> FirstSteps | None:
 async def load_account_steps(connection: Connection, account: str) -> FirstSteps:
     """The steps of one account, whatever other accounts there are; ``models`` is not looked at."""
     values = {"account": account, "every": EVERY_ACCOUNT, "publish": TokenScope.PUBLISH.value}
+    values["trial"] = NAMED_BY_UP
     found = await first_row(connection, DONE, values)
     assert found is not None  # a select without a table
     return FirstSteps(account=account, **found)

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, product
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -51,10 +52,10 @@ class Service(StrEnum):
 
 
 ROLES: Final = {
-    Service.WORKER: WORKER_ROLE,
-    Service.REVIEW: REVIEWER_ROLE,
-    Service.AUDIT: AUDIT_ROLE,
-    Service.GATEWAY: GATEWAY_ROLE,
+    Service.WORKER: (WORKER_ROLE, GATEWAY_ROLE),  # a gateway that makes checks logs in as a worker
+    Service.REVIEW: (REVIEWER_ROLE,),
+    Service.AUDIT: (AUDIT_ROLE,),
+    Service.GATEWAY: (GATEWAY_ROLE,),
 }
 TIMEOUTS: Final = {
     Service.WORKER: "30s",
@@ -111,7 +112,8 @@ def ensure(url: str, passwords: Mapping[Service, str]) -> tuple[Login, ...]:
     except psycopg.errors.InsufficientPrivilege as error:
         raise ConfigurationError(
             "logins: expected DATABASE_URL with a superuser or a login that has CREATEROLE and ADMIN on"
-            f" {' and '.join(ROLES.values())}, got one without: {error.diag.message_primary}"
+            f" {' and '.join(sorted(set(chain(*ROLES.values()))))},"
+            f" got one without: {error.diag.message_primary}"
         ) from error
 
 
@@ -134,12 +136,9 @@ def _ensure(connection: psycopg.Connection, service: Service, new_password: str 
         # as Postgres stores it, because the server may log the statement
         hashed = connection.pgconn.encrypt_password(password.encode(), name.encode()).decode()
         connection.execute(statement.format(login=Identifier(name), password=Literal(hashed)))
-    values = {
-        "login": Identifier(name),
-        "role": Identifier(ROLES[service]),
-        "database": Identifier(connection.info.dbname),
-    }
-    for right in RIGHTS:
+    database = Identifier(connection.info.dbname)
+    for role, right in product(ROLES[service], RIGHTS):
+        values = {"login": Identifier(name), "role": Identifier(role), "database": database}
         connection.execute(SQL(right).format(**values))
     _set_settings(connection, service)
     return Login(service=service, state=state, password=password)

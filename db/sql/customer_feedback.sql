@@ -1,5 +1,5 @@
 -- What counts: the newest marks of each author about a decision, and every remark without a mark. The one join
--- of feedback and decisions.
+-- of feedback and decisions. The newest marks are the end of an index: an author may send thousands.
 -- Read with the reader's own rights.
 
 CREATE OR REPLACE VIEW standing_feedback WITH (security_invoker = true) AS
@@ -7,9 +7,10 @@ SELECT f.id, f.decision_id, f.decision_at, f.user_id, f.author_id, f.thumb, f.ra
        f.joined_at
 FROM customer_feedback f
 WHERE f.decision_id IS NOT NULL
-    AND NOT EXISTS (SELECT FROM customer_feedback newer
-                    WHERE f.wrong IS NOT NULL AND newer.wrong IS NOT NULL AND newer.decision_id = f.decision_id AND newer.author_id = f.author_id
-                        AND (newer.rated_at, newer.id) > (f.rated_at, f.id));
+    AND (f.wrong IS NULL OR f.id = (
+        SELECT newest.id FROM customer_feedback newest
+        WHERE newest.wrong IS NOT NULL AND newest.decision_id = f.decision_id AND newest.author_id = f.author_id
+        ORDER BY newest.rated_at DESC, newest.id DESC LIMIT 1));
 
 -- What objects to a decision after the decision: a customer who calls a sent text of the AI wrong, and
 -- moderation that flags a text which passed without a result.

@@ -4,6 +4,9 @@
 //   WEBHOOK_SECRET=whsec_... CHANNEL_URL=https://channel.example CHANNEL_SECRET=whsec_... ACCOUNT=corner-shop \
 //     HUSHGATE_URL=http://localhost:8085 HUSHGATE_TOKEN=... JOURNAL=sent.ndjson PORT=8091 node consumer.mjs
 //
+// `hushgate webhooks add corner-shop http://127.0.0.1:8091/hushgate` prints the secret. This address, without https,
+// needs HUSHGATE_WEBHOOK_LOOPBACK=true for that command and for the workers.
+//
 // POST /hushgate takes the webhooks of Hushgate, POST /channel the messages of the channel. A webhook is
 // acknowledged after the channel took the reply and the journal has its id: what fails is delivered again.
 // Replace `send`, `remove`, `announce` and `eventOf` by the requests and the messages of your channel.

@@ -1,5 +1,7 @@
-"""Ask before sending, with the standard library alone: ``python check.py QUESTION DRAFT [PASSAGE ...]``.
+"""Ask before sending: ``python check.py [--search] QUESTION DRAFT [PASSAGE ...]``, with the standard library.
 
+Facts of the draft are checked against the passages, with --search against the account's documents; without
+passages and --search only rules and moderation look at the draft.
 HUSHGATE_GATEWAY is the gateway, HUSHGATE_TOKEN an API token with the scope check, ACCOUNT the account.
 """
 
@@ -13,9 +15,13 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 
-def check(message: str, draft: str | None = None, passages: list[str] | None = None) -> dict[str, Any]:
+def check(
+    message: str, draft: str | None = None, passages: list[str] | None = None, *, search: bool = False
+) -> dict[str, Any]:
     """The verdict on a message, and on the draft that answers it; an error means that nothing may be sent."""
     body: dict[str, Any] = {"id": str(uuid.uuid4()), "user_id": os.environ["ACCOUNT"], "message": message}
+    if search:
+        body["search"] = True
     if draft is not None:
         body["draft"] = draft
     if passages is not None:
@@ -30,5 +36,7 @@ def check(message: str, draft: str | None = None, passages: list[str] | None = N
 
 
 if __name__ == "__main__":
-    found = check(sys.argv[1], sys.argv[2], sys.argv[3:] or None)
+    searching = sys.argv[1] == "--search"
+    question, answer, *given = sys.argv[2:] if searching else sys.argv[1:]
+    found = check(question, answer, given or None, search=searching)
     sys.stdout.write(f"{found['verdict']} {found['text'] or found['reason_code']}\n")

@@ -74,16 +74,17 @@ def new_check(field: str, **values: Any) -> CheckRequest:
 
 
 def conversation(lines: Sequence[Said]) -> Mapping[str, Any]:
-    """The last line of the customer and what was said before, as fields of a check."""
-    asked = [number for number, line in enumerate(lines) if line.role == "user" and line.text]
-    if not asked:
+    """The customer's lines since the last answer, joined, and what was said before, as fields of a check."""
+    said = [line for line in lines if line.role in LINES and line.text]
+    while said and said[-1].role != "user":
+        said.pop()
+    if not said:
         return {"message": "\n".join(line.text for line in lines if line.text)}
-    before = [
-        {"role": LINES[line.role], "text": line.text}
-        for line in lines[: asked[-1]]
-        if line.role in LINES and line.text
-    ]
-    return {"message": lines[asked[-1]].text, "history": before[-MOST_LINES:]}
+    first = len(said)
+    while first and said[first - 1].role == "user":
+        first -= 1
+    before = [{"role": LINES[line.role], "text": line.text} for line in said[:first]]
+    return {"message": "\n".join(line.text for line in said[first:]), "history": before[-MOST_LINES:]}
 
 
 def require_few(field: str, items: int) -> None:

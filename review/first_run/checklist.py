@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from starlette.responses import Response
@@ -14,22 +14,32 @@ from db.people.sample_data import SAMPLE_ACCOUNT
 from review.access import Right
 from review.http.visit import Visit, set_cookie
 from review.languages import mark
+from worker.settings import ModelRole
+from worker.settings.model_servers import ModelServerSettings
 
 Progress: TypeAlias = tuple[tuple[str | None, bool], ...]
 """Link and state of each step of ``TEXTS``."""
 COOKIE: Final = "hushgate_first_steps"
 HIDDEN: Final = "hidden"
 KEPT_S: Final = 365 * 86_400
+SANDBOX: Final = "sandbox"
+"""The name of the model of `hushgate up` without a server of models: the sandbox, which is no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstStep:
-    """One line of the checklist; ``link`` is None while there is no account to open."""
+    """One line of the checklist.
+
+    Attributes:
+        link: None while there is no account to open.
+        set_by: the variable of the environment that did the step; empty: a person or a program did.
+    """
 
     title: str
     help: str
     link: str | None
     done: bool
+    set_by: str = ""
 
 
 TEXTS: Final = (
@@ -77,10 +87,18 @@ async def load_checklist(visit: Visit, connection: Connection) -> tuple[FirstSte
     found = await load_first_steps(connection)
     if found is None:
         return ()
-    progress = _progress(visit, found)
-    if all(done for _, done in progress):
-        return ()
-    return _steps(progress)
+    model, *others = _steps(_progress(visit, found))
+    if set_by := _model_set_by(visit.site.settings):
+        model = replace(model, done=True, set_by=set_by)
+    steps = (model, *others)
+    return () if all(each.done for each in steps) else steps
+
+
+def _model_set_by(settings: ModelServerSettings) -> str:
+    """The variable that names the model's server; empty: none does, or the sandbox answers."""
+    model = settings.servers.model
+    fixed = settings.fixed_place(ModelRole.MODEL) and model.model != SANDBOX
+    return model.url_variable if fixed else ""
 
 
 async def load_account_checklist(visit: Visit, connection: Connection, account: str) -> tuple[FirstStep, ...]:

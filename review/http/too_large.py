@@ -12,12 +12,12 @@ from review.http.visit import Refused
 class TooLargeProblem:
     """Replaces the plain text that Starlette's RequestBodyLimitMiddleware sends for any path."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, under: str = "/api/") -> None:
+        self._app, self._under = app, under
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve; refuse bodies that are too large in the JSON API's way."""
-        if scope["type"] != "http" or not scope["path"].startswith("/api/"):
+        if scope["type"] != "http" or not scope["path"].startswith(self._under):
             await self._app(scope, receive, send)
             return
         replaced = False

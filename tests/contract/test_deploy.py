@@ -40,7 +40,7 @@ DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 INSTALL: Final = ROOT / "deploy" / "install.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
-OURS: Final = ("migrate", "worker", "beat", "review", "audit-log", "sandbox")
+OURS: Final = ("migrate", "worker", "beat", "review", "gateway", "audit-log", "sandbox")
 WORKER_MODULES: Final = (
     *("tasks.app", "tasks.health", "kombu.transport.redis"),
     *("celery.bin.worker", "celery.bin.beat", "celery.concurrency.thread", "celery.worker.worker"),
@@ -100,6 +100,17 @@ def test_compose_file_follows_the_compose_specification() -> None:
     found = problems(compose())
 
     assert found == []
+
+
+def test_the_example_of_an_env_file_names_what_the_compose_file_requires() -> None:
+    """A copy of it, filled in, starts the deployment; a model server of the host has a name in containers."""
+    required = set(re.findall(r"\$\{(\w+):\?", COMPOSE.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\b[A-Z][A-Z_]+\b", (ROOT / ".env.example").read_text(encoding="utf-8")))
+    reached = {name for name in OURS if "extra_hosts" in compose()["services"][name]}
+
+    assert len(required) == 6
+    assert required <= named
+    assert {"worker", "review", "beat"} <= reached
 
 
 def test_published_compose_file_needs_no_checkout() -> None:
@@ -274,7 +285,7 @@ def test_every_variable_is_a_setting_or_documented() -> None:
     assert documented <= names
 
 
-@pytest.mark.parametrize("name", ["migrate", "worker", "beat", "review"])
+@pytest.mark.parametrize("name", ["migrate", "worker", "beat", "review", "gateway"])
 def test_service_environment_is_made_of_settings(name: str) -> None:
     """A misspelt variable would be ignored in silence: every name is one that Settings reads."""
     environment = services()[name]["environment"]
@@ -291,6 +302,7 @@ def test_service_environment_is_made_of_settings(name: str) -> None:
         ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
         ("beat", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
         ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
+        ("gateway", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
         ("audit-log", LOGINS[Service.AUDIT], "HUSHGATE_DB_AUDIT_PASSWORD"),
     ],
 )
@@ -332,6 +344,7 @@ EVERY_PROCESS: Final = {"DATABASE_URL", "REDIS_URL", "SENTRY_DSN"}
             "review",
             UPSTREAM_KEYS | {"HUSHGATE_APPEAL_SECRET", "HUSHGATE_REVIEW_OIDC_CLIENT_SECRET"},
         ),
+        ("gateway", UPSTREAM_KEYS),
         ("audit-log", {"HUSHGATE_AUDIT_LOG_KEY"}),
     ],
 )

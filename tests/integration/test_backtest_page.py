@@ -84,8 +84,11 @@ def logged(engine: Running, backtest_id: UUID) -> list[tuple[str, int]]:
 def test_a_reviewer_reads_counts_and_examples_side_by_side(engine: Running, visitors: Visitors) -> None:
     """From the page Learn: both replies, reasons and why; who read is logged, and nothing is sent."""
     user_id = engine.account(documents=HOURS)
-    for text in (QUESTION, "Hello, when are you open on Sunday?", "I will kill you"):
+    asked = engine.decide(user_id, QUESTION)
+    for text in ("Hello, when are you open on Sunday?", "I will kill you"):
         engine.decide(user_id, text)
+    said = {"type": "feedback", "feedback": {"thumb": "down", "about": asked["event_id"]}}
+    engine.decide(user_id, "not on all days", conversation_id=asked["conversation_id"], **said)
     reply = engine.rows("SELECT text FROM outbox WHERE user_id = %s ORDER BY created_at", user_id)[0]["text"]
     found = backtest_of(engine, user_id)
     page = f"/accounts/{user_id}/learn/trials/{found.trial_id}"
@@ -98,9 +101,9 @@ def test_a_reviewer_reads_counts_and_examples_side_by_side(engine: Running, visi
     stopped, unchanged = part(shown, "#group-newly_stopped"), part(shown, "#group-unchanged")
 
     assert f'href="{page}"' in learn
-    assert found.counts["newly_stopped"] == 1
-    assert stopped == "Newly stoppedGot a reply, and would get none. 1 33 % 0 –"
-    assert unchanged == "UnchangedThe same reply or none, for the same reason. 2 67 % – –"
+    assert (found.counts["newly_stopped"], found.counts["newly_stopped.wrong"]) == (1, 1)
+    assert stopped == "Newly stoppedGot a reply, and would get none. 1 25 % 0 – 1"
+    assert unchanged == "UnchangedThe same reply or none, for the same reason. 3 75 % – – –"
     assert 'id="unfinished"' not in shown
     assert "weekdays" in part(shown, ".change .plus")
     assert "by kim" in part(shown, "main dl.facts")
@@ -133,7 +136,7 @@ def test_people_without_the_right_see_no_texts(engine: Running, visitors: Visito
     assert "nine to six" not in seen
     assert f'href="/decisions/{decided["id"]}"' in seen
     assert "Rule matched the message" in part(seen, ".backtest-example")
-    assert part(seen, "#group-newly_stopped").endswith("2 17 % 2 1 (50 %)")
+    assert part(seen, "#group-newly_stopped").endswith("2 17 % 2 1 (50 %) –")
     assert "1 fewer decision would wait for people." in part(seen, "#waits")
     assert "about 0.004200 USD" in part(seen, "#waits")
     assert "Decided again now" not in seen
@@ -149,7 +152,7 @@ def test_an_unfinished_run_says_how_to_continue(engine: Running, visitors: Visit
 
     assert "4 of 12 decisions are counted" in part(shown, "#unfinished")
     assert "run the same command again" in part(shown, "#unfinished")
-    assert part(shown, "#group-unchanged").endswith("4 100 % – –")
+    assert part(shown, "#group-unchanged").endswith("4 100 % – – –")
     assert "No decision that would end otherwise is counted yet." in shown
 
 
@@ -191,7 +194,7 @@ def test_settings_that_cannot_be_used_leave_the_counts(engine: Running, visitors
         shown = reviewer.get(stored_backtest(engine, user_id, (decided["id"],), **columns)[0]).text
 
         assert why in part(shown, "#unusable")
-        assert part(shown, "#group-newly_stopped").endswith("2 17 % 2 1 (50 %)")
+        assert part(shown, "#group-newly_stopped").endswith("2 17 % 2 1 (50 %) –")
         assert QUESTION in part(shown, ".backtest-example")
         assert "Not decided again." in part(shown, ".backtest-example")
 

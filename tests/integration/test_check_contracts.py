@@ -138,9 +138,12 @@ def test_dify_pings_and_moderates_input_and_output(peer: Peer) -> None:
 
 
 def test_agentgateway_passes_and_rejects(peer: Peer) -> None:
-    """The last message of the customer is checked; the answer to the client has no word of a rule."""
-    passed = peer.answer("/request", prompt(("System", "Be kind."), ("User", f"a {RULE}"), ("User", "Hello")))
-    rejected = peer.answer("/request", prompt(("User", f"a {RULE}")))
+    """The customer's messages since the last answer are checked; the client reads no word of a rule."""
+    answered = (("User", f"a {RULE}"), ("Assistant", "No."))
+    passed = peer.answer("/request", prompt(("System", "Be kind."), *answered, ("User", "Hello")))
+    rejected = peer.answer(
+        "/request", prompt(("User", f"a {RULE}"), ("System", "Be kind."), ("User", "Hello"))
+    )
     answers = [peer.answer("/response", choices("Hello", text)) for text in ("Bye", RULE)]
 
     assert passed == {"action": {"reason": None}}

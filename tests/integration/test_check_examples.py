@@ -124,9 +124,17 @@ def test_a_program_without_packages_asks(environment: Mapping[str, str], command
         said([*command, ASKED, HOURS, HOURS], environment),
         said([*command, ASKED, "At ten on Sundays.", HOURS], environment),
         said([*command, "I call my lawyer.", HOURS], environment),
+        said([*command, ASKED, "At ten on Sundays."], environment),
+        said([*command, "--search", ASKED, "At ten on Sundays."], environment),
     ]
 
-    assert answers == [f"allow {HOURS}", "hold LOW_CONFIDENCE_ESCALATED", "block FLAGGED_RULE"]
+    assert answers == [
+        f"allow {HOURS}",
+        "hold LOW_CONFIDENCE_ESCALATED",
+        "block FLAGGED_RULE",
+        "allow At ten on Sundays.",
+        "hold LOW_CONFIDENCE_ESCALATED",
+    ]
 
 
 def test_a_runnable_of_langchain_and_a_node_of_langgraph(environment: Mapping[str, str]) -> None:

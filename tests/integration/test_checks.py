@@ -359,6 +359,7 @@ def test_each_check_of_an_array_has_its_own_result(program: Program, database_ur
         ([{"message": "x"}] * 51, 413, None),
         ([], 422, ("data", "at least one", "none")),
         (b"{", 422, ("data", "one JSON object", "no JSON")),
+        (b"[" * 1_000, 422, ("data", "levels of nesting", "more")),
         (b"7", 422, ("data", "one JSON object", "a JSON number")),
     ],
 )
@@ -370,6 +371,8 @@ def test_what_cannot_be_checked_is_refused_and_nothing_is_stored(
     answer = program.post({"user_id": "acme", **body} if isinstance(body, dict) else body)
 
     assert answer.status_code == status, answer.text[:300]
+    assert answer.json()["status"] == status
+    assert "ublish" not in answer.json()["detail"]
     if error is not None:
         first, (field, expected, got) = answer.json()["errors"][0], error
         assert first["field"] == field
@@ -377,6 +380,15 @@ def test_what_cannot_be_checked_is_refused_and_nothing_is_stored(
         assert got in first["got"]
     assert len(answer.text) < 3_000
     assert program.stored() == before
+
+
+@pytest.mark.parametrize("sent", ["application/x-ndjson", "text/plain", "application/cloudevents+json"])
+def test_checks_are_json(program: Program, sent: str) -> None:
+    """The refusal names the only media type of checks."""
+    answer = program.post({"user_id": "acme", "message": ASKED}, **{"Content-Type": sent})
+
+    assert answer.status_code == 415
+    assert answer.json()["detail"] == f"Content-Type: expected application/json, got {sent!r}."
 
 
 @pytest.mark.parametrize("given", ["0", "-5", "1e3", "121000", "soon", ""])

@@ -158,6 +158,17 @@ def test_an_endpoint_without_a_list_is_a_warning(shell: Shell) -> None:
     assert "hushgate doctor --live" in found["model endpoint"]["fix"]
 
 
+def test_a_deployment_that_moderates_nothing_is_warned(shell: Shell) -> None:
+    """Accounts with a classifier can moderate; without any the line says that texts are not moderated."""
+    off = {"HUSHGATE_MODERATION": "off"}
+    with api({"/v1/models": listing(MODEL)}) as (url, _):
+        without, _ = doctor(shell, f"{url}/v1", **off)
+        beside, _ = doctor(shell, f"{url}/v1", HUSHGATE_CLASSIFIERS=declared(f"{url}/v1"), **off)
+
+    assert (without["moderation"]["state"], beside["moderation"]["state"]) == ("warn", "ok")
+    assert "house" in beside["moderation"]["found"]
+
+
 def test_without_live_nothing_is_paid(shell: Shell, sandbox: SandboxHandle) -> None:
     """Not one call of the sandbox is counted."""
     doctor(shell, sandbox.base_url, HUSHGATE_EMBEDDINGS="hash")

@@ -95,6 +95,7 @@ def test_a_folder_is_added_and_what_cannot_be_read_is_refused_by_name(
         "library/sub/handbook.pdf": "unchanged",
     }
     assert "2 files skipped" in first.stderr
+    assert all(f"library/{name}" in first.stderr for name in (".git/x.md", "tool.exe"))
 
 
 def test_what_was_added_is_listed_found_and_removed(run: Run, account: str) -> None:

@@ -22,7 +22,7 @@ from db.reviews import queue_filling, queues
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, Stratum
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
-from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import NUMBERS, decided, rate, store
 from tests.support.reviewing import add_person, signed_in, site, stored
 from tests.support.terminal import Shell
 from trials.store.error_rates import ErrorDimension, ErrorRate, ErrorSelection, WrongKind, error_rates
@@ -249,6 +249,10 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
     store(desk.url, [decided(DAY, **sent(user_id="few"))])
     lead = add_person(desk.url, Role.LEAD)
     shell = Shell(environment={"DATABASE_URL": desk.url}, folder=tmp_path)
+    (surest, *_) = desk.connection.execute(
+        "SELECT * FROM ai_decisions WHERE user_id = 'even' ORDER BY confidence DESC LIMIT 2"
+    ).fetchall()
+    rate(desk.url, [surest], wrong=True)
     lines = shell.run("trials", "calibration", "even", "--precision", "0.7").rows
     proposal = next(each["proposal"] for each in lines if "proposal" in each)
     summary = next(each["summary"] for each in lines if "summary" in each)
@@ -266,6 +270,11 @@ def test_calibration_shows_bins_and_a_threshold(desk: Desk, tmp_path: Path) -> N
 
     assert (page.status_code, wrong.status_code, nothing.status_code) == (200, 400, 200)
     assert summary["reviews"] == 300
+    assert [each["feedback"] for each in lines if "feedback" in each] == [
+        {"confidence": "0.9-1.0", "answered": 1, "wrong": 1}
+    ]
+    assert "What customers say" in page.text
+    assert "What customers say" not in nothing.text
     assert 0.1 < summary["calibration_error"] < 0.2
     assert 0.6 < proposal["proposed"] < 0.9
     assert proposal["precision_low"] < proposal["precision"] < proposal["precision_high"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -532,13 +533,13 @@ def test_the_message_the_held_draft_and_the_sentences_that_decided_are_shown(
 
 
 def test_of_a_reply_the_supported_sentences_decided(shell: Shell, database_url: str) -> None:
-    """With the title of the passage that the judge quotes."""
+    """With the words that the judge quotes, and the title of their passage."""
     sentence = ReadSentence(
         start=0,
         end=16,
         verdict=Verdict.SUPPORTED,
         support=0.9,
-        quotes=(Quote(passage=1, start=None, end=None),),
+        quotes=(Quote(passage=1, start=12, end=28),),
     )
     made = judged()
     assert made.assessment is not None
@@ -550,7 +551,13 @@ def test_of_a_reply_the_supported_sentences_decided(shell: Shell, database_url: 
     found = explained(shell, decided.event.event_id)["texts"]
 
     assert (found["reply"], found["held"]) == (DRAFT[:16], None)
-    assert [(each["text"], each["passages"]) for each in found["decided_by"]] == [(DRAFT[:16], ["Hours"])]
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+
+    (read,) = found["decided_by"]
+    assert (read["text"], read["passages"]) == (DRAFT[:16], ["Hours"])
+    assert read["quotes"] == ["from nine to six"]
+    assert "quotes “from nine to six” of Hours" in shown
+    assert re.search(r"passages +Hours ", shown)
 
 
 def test_the_disclosure_stands_before_the_reply_that_had_it(shell: Shell, database_url: str) -> None:

@@ -9,16 +9,24 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
+import sqlalchemy as sa
 
 from compliance.erasure.records import ErasureKind
 from db.audit.decision_list import load_page
 from db.audit.filters import Filters
 from db.connection import Connection
-from db.customer_feedback.reading import FeedbackFilter, FeedbackRate, feedback_rates, list_feedback
+from db.customer_feedback.reading import (
+    FeedbackFilter,
+    FeedbackRate,
+    feedback_rates,
+    feedback_verdict,
+    list_feedback,
+)
 from db.reviews import queue_filling, queues
 from db.reviews.list_marks import load_list_marks
 from tests.support.conversing import HOURS, QUESTION, TALK, rate
 from tests.support.erasing import erase, places
+from tests.support.review_rows import rate as feedback_rows
 from tests.support.running import Running, eventually
 from worker.reasons import Reason
 
@@ -112,6 +120,22 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
         ("a", None, True), ("a", True, True), ("a", False, False), ("b", False, True)]  # fmt: skip
     assert rates[0] == FeedbackRate(dimension="all", value="", answered=2, wrong=1)
     assert {each.dimension for each in rates} == {"all", "reason_code", "confidence_band"}
+
+
+def test_thousands_of_marks_of_an_author_count_as_one(engine: Running) -> None:
+    """They are read in the time of a page, however they came."""
+    user_id, made = answered(engine)
+    feedback_rows(engine.url, [made], marks=10_000)
+    span = {"since": made["created_at"] - HOUR, "until": made["created_at"] + HOUR}
+
+    async def count(connection: Connection) -> tuple[FeedbackRate, ...]:
+        await connection.execute(sa.text("SET LOCAL statement_timeout = '2s'"))
+        await feedback_verdict(connection, made["id"])
+        return await feedback_rates(connection, accounts=None, account=user_id, **span)
+
+    (whole, *_) = read(engine.url, count)
+
+    assert (whole.answered, whole.wrong) == (1, 1)
 
 
 def test_wrong_after_a_sent_reply_opens_one_review(engine: Running) -> None:

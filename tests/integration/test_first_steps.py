@@ -10,8 +10,9 @@ import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
+from db.people.first_steps import NAMED_BY_UP
 from db.people.records import Role
-from tests.support.reviewing import Visitor, Visitors, add_person
+from tests.support.reviewing import Visitor, Visitors, add_person, site
 
 HEADING = "First steps"
 DONE = re.compile(r'<li class="done">\s*<span>([^<]+)</span>')
@@ -59,13 +60,25 @@ def add_message(owner: psycopg.Connection, account: str) -> None:
     )
 
 
-def add_token(owner: psycopg.Connection, scope: str, expires_at: datetime) -> None:
+def add_token(owner: psycopg.Connection, scope: str, expires_at: datetime, name: str = "shop") -> None:
     """An API token of the only person with a role."""
     owner.execute(
         "INSERT INTO api_tokens (id, person_id, name, token_hash, prefix, scopes, expires_at)"
-        " SELECT %s, person_id, 'shop', %s, 'hg', %s, %s FROM person_roles LIMIT 1",
-        (uuid7(), uuid7().bytes, [scope], expires_at),
+        " SELECT %s, person_id, %s, %s, 'hg', %s, %s FROM person_roles LIMIT 1",
+        (uuid7(), name, uuid7().bytes, [scope], expires_at),
     )
+
+
+@pytest.mark.parametrize(("model", "done"), [("", ["Connect a model"]), ("sandbox", [])])
+def test_a_model_of_the_environment_is_connected(
+    database_url: str, owner: psycopg.Connection, model: str, done: list[str]
+) -> None:
+    """The page names the variable; the sandbox, which is no model, leaves the step open."""
+    with site(database_url, HUSHGATE_MODEL_URL="https://models.example/v1", HUSHGATE_MODEL=model) as visitors:
+        page = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN).get("/").text
+
+    assert DONE.findall(page) == done
+    assert ("Done: HUSHGATE_MODEL_URL" in page) is bool(done)
 
 
 def test_each_step_is_done_once_its_data_exists(
@@ -85,6 +98,7 @@ def test_each_step_is_done_once_its_data_exists(
         seen.append(DONE.findall(admin.get("/").text))
     add_token(owner, "read", soon)
     add_token(owner, "publish", soon - timedelta(days=2))
+    add_token(owner, "publish", soon, name=f"{NAMED_BY_UP}2026-11-27 05:00")
     without_use = admin.get("/").text
     add_token(owner, "publish", soon)
     almost = admin.get("/").text

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from db.late_moderation import settling
+from db.people.records import Role
 from db.pool import create_pool
+from tests.integration.test_decision_page import reading
 from tests.support.conversing import HOURS, QUESTION, SUNDAY, TALK
 from tests.support.running import Running, eventually
 from worker.late_moderation import LateCheck, LateResult
@@ -97,6 +99,21 @@ def test_a_late_hit_seals_the_exchange_and_retracts_where_the_account_wants(
     assert retracted == ([{"decision_id": made["id"]}] if retract else [])
     assert objections == [{"decision_id": made["id"], "objection": "late_moderation"}]
     assert outage.rows(logged, user_id) == [{"decision_id": made["id"]}]
+
+
+def test_texts_that_were_flagged_late_are_covered(outage: Running) -> None:
+    """For people who cover the category, on the page of the decision and in the list."""
+    user_id, made = passed(outage)
+    with reading(outage.url, Role.REVIEWER, covered=("hate",), account=user_id) as session:
+        before = session.get(f"/decisions/{made['id']}").text
+        outage.sandbox.drop_rules()
+        outage.sandbox.add_rule("moderations", "flagged", value="hate")
+        checked(outage, user_id)
+        page, found = session.get(f"/decisions/{made['id']}").text, session.get("/decisions").text
+
+    assert QUESTION in before
+    assert "Covered: hate" in page
+    assert QUESTION not in page + found
 
 
 def test_erased_texts_are_counted_as_gone(outage: Running) -> None:

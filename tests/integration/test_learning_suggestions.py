@@ -17,7 +17,7 @@ from db.people.records import Role
 from db.review_store import Store
 from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
-from tests.support.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import NUMBERS, decided, rate, store
 from tests.support.reviewing import add_person, signed_in, site
 from tests.support.terminal import Shell
 from trials.jobs import suggesting
@@ -66,7 +66,10 @@ def filled(desk: Desk) -> Desk:
     missed = [message(f"{each} giveaway", **SENT) for each in ("my", "a", "red", "blue")]
     sent = [message(f"price of size {each}", **SENT) for each in range(40)]
     asked = [message(f"Do you sell gift cards {each}?", **ASKED) for each in ("here", "online", "today")]
-    store(desk.url, [*wrong, *right, *missed, *sent, *asked])
+    rated = [message(f"Is the {each} refund deadline ten days?", **SENT) for each in ("red", "big", "old")]
+    store(desk.url, [*wrong, *right, *missed, *sent, *asked, *rated])
+    rate(desk.url, rated)
+    rate(desk.url, sent[:3], wrong=False)
     for row in (*wrong, *missed):
         desk.review(row, "overturn", at=YESTERDAY + timedelta(hours=1))
     for row in (*right, sent[0]):
@@ -106,6 +109,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
     assert "Allow <bdi>photo shoot</bdi> beside the rule <bdi>shoot</bdi>" in page.text
     assert "Stop <bdi>giveaway</bdi>" in page.text
     assert "the photo shoot one" in page.text
+    assert "Check the documents about <bdi>days, deadline, refund<" in page.text
     assert "Make it a candidate" in page.text
     assert "Make it a candidate" not in seen.text
     assert "Open the suggestions" in learn.text
@@ -114,7 +118,7 @@ def test_suggestions_are_shown_and_become_candidates(filled: Desk, tmp_path: Pat
     assert candidate["changes"] == {"flagged_keywords": ["shoot", "later", "giveaway"]}
     assert candidate["source"] == "suggestion"
     assert "in 4 of 4 messages" in candidate["note"]
-    assert [each["kind"] for each in lines] == ["rule", "word", "document"]
+    assert [each["kind"] for each in lines] == ["rule", "word", "document", "feedback"]
     assert lines[1]["candidate"] == {"flagged_keywords": {"add": ["giveaway"], "remove": []}}
 
 

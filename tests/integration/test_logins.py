@@ -34,7 +34,8 @@ PASSWORDS = {
 OWN = """
     SELECT r.rolname AS login, r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
                OR r.rolbypassrls AS more,
-           (SELECT array_agg(m.roleid::regrole::text) FROM pg_auth_members m WHERE m.member = r.oid) AS roles
+           (SELECT array_agg(role ORDER BY role) FROM (SELECT m.roleid::regrole::text AS role
+            FROM pg_auth_members m WHERE m.member = r.oid) AS held) AS roles
     FROM pg_roles r WHERE r.rolname = ANY(%s) ORDER BY r.rolname
 """
 
@@ -79,7 +80,7 @@ def test_one_command_creates_the_logins_and_prints_each_url_once(shell: Shell, o
         {"login": "hushgate_audit_login", "more": False, "roles": ["hushgate_audit"]},
         {"login": "hushgate_gateway_login", "more": False, "roles": ["hushgate_gateway"]},
         {"login": "hushgate_review_login", "more": False, "roles": ["hushgate_reviewer"]},
-        {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_worker"]},
+        {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_gateway", "hushgate_worker"]},
     ]
 
 

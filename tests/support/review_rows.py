@@ -65,3 +65,18 @@ def store(url: str, rows: Iterable[dict[str, Any]]) -> None:
             connection.execute("SELECT hushgate_ensure_partitions(%s, 0)", (month,))
         values = ", ".join(f"%({name})s" for name in COLUMNS.split(", "))
         connection.cursor().executemany(f"INSERT INTO ai_decisions ({COLUMNS}) VALUES ({values})", rows)
+
+
+def rate(url: str, rows: Iterable[dict[str, Any]], *, wrong: bool = True, marks: int = 1) -> None:
+    """Let a customer of its own rate the reply of each decision, ``marks`` times, the newest first."""
+    with psycopg.connect(url) as connection:
+        connection.cursor().executemany(
+            """INSERT INTO customer_feedback (
+                id, decision_id, decision_at, user_id, conversation_id, message_id, author_id, thumb, wrong,
+                rated_at, created_at, joined_at)
+            SELECT gen_random_uuid(), %(id)s, %(created_at)s, %(user_id)s, %(conversation_id)s,
+                %(message_id)s, %(message_id)s, %(thumb)s, %(wrong)s,
+                %(created_at)s - number * interval '1 s', %(created_at)s, %(created_at)s
+            FROM generate_series(1, %(marks)s) AS number""",
+            [row | {"thumb": "down" if wrong else "up", "wrong": wrong, "marks": marks} for row in rows],
+        )

@@ -796,6 +796,7 @@ def found_suggestions(
             "upheld": 1, "not_reviewed": 1,
         },
         "document": {"words": [text("question word")], "questions": 3, "authors": 3},
+        "feedback": {"words": [text("rated word")], "questions": 3, "authors": 3},
         "prompt": drift | {"measure": "hedges", "of_after": 80, "weeks": [0.1, None, 0.3]},
     }  # fmt: skip
     edit = {"setting": "allowed", "added": [added], "removed": [], "value": None}

@@ -31,7 +31,7 @@ from trials.pure.trial import Trial
 from trials.store.backtests import backtest_of_ids, begin_backtest, examples_with
 
 DAYS: Final = 7.0
-COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned")
+COLUMNS: Final = ("group", "decisions", "share", "reviewed", "overturned", "called_wrong")
 EXAMPLE_COLUMNS: Final = ("group", "decision_id", "before", "after")
 TEXT_COLUMNS: Final = ("group", "message", "reply", "reply_now", "after", "why")
 
@@ -55,7 +55,8 @@ def backtest(
     """Decide the events of the last days again with changed settings, and count what would be different.
 
     Nothing is sent or asked: decisions that need new answers of a model are counted. `overturned` is how many
-    of the reviewed decisions people had overturned: of newly_stopped and newly_released the more the better.
+    of the reviewed decisions people had overturned: of newly_stopped and newly_released the more the better;
+    `called_wrong` is how many replies customers call wrong.
     A run that was killed continues when the same command runs again; one of a view begins again. Examples:
 
         hushgate trials backtest --account acme --days 30 --set 'flagged_keywords=["casino"]'
@@ -135,4 +136,5 @@ def _row(found: GroupCount) -> dict[str, Any]:
         "share": found.share,
         "reviewed": found.reviewed or 0,
         "overturned": found.overturned,
+        "called_wrong": found.called_wrong,
     }

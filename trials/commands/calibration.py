@@ -10,6 +10,8 @@ import typer
 from cli.options import read_lists, time_of
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from db.account_settings.accounts import current_account
+from db.customer_feedback.reading import FeedbackRate, feedback_rates
+from db.figures.figure_sql import SampleDimension
 from trials.commands.shared import check_used, run
 from trials.pure.threshold_proposals import (
     WANTED,
@@ -25,6 +27,7 @@ from worker.model import Account
 from worker.statistics.reliability import ReliabilityBin, calibration_error, reliability_bins
 
 BIN_COLUMNS: Final = ("low", "high", "score", "right", "right_low", "right_high", "weight", "reviewed")
+FEEDBACK_COLUMNS: Final = ("confidence", "answered", "wrong")
 PROPOSAL_COLUMNS: Final = (
     "threshold_of", "current", "proposed", "precision", "precision_low", "precision_high", "coverage",
     "reviews", "needed",
@@ -43,8 +46,8 @@ def calibration(
 
     Only reviews of samples count, weighted by the inverse of their chance. A proposed threshold keeps the
     wanted precision with a certainty of 90 %; without enough reviews there is none, and `needed` says how
-    many right ones it takes at least. In a pipe each line is one JSON object with `bin`, `summary` or
-    `proposal`.
+    many right ones it takes at least. In a pipe each line is one JSON object with `bin`, `summary`,
+    `proposal` or `feedback`: how many customers call replies of a confidence wrong, no part of the others.
 
         hushgate trials calibration corner-shop --precision 0.95
     """
@@ -57,13 +60,17 @@ def calibration(
     settings = run(lambda source: current_account(source, account))
     sample = read_lists(lambda connection: calibration_sample(connection, selected))
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
-    _print(settings, sample, bins, threshold_proposals(settings, sample.readings, precision))
+    said = read_lists(
+        lambda connection: feedback_rates(connection, accounts=None, account=account, since=start, until=end)
+    )
+    _print(settings, sample, bins, said, threshold_proposals(settings, sample.readings, precision))
 
 
 def _print(
     account: Account,
     sample: CalibrationSample,
     bins: tuple[ReliabilityBin, ...],
+    said: tuple[FeedbackRate, ...],
     proposals: tuple[ThresholdProposal, ...],
 ) -> None:
     summary = {
@@ -72,13 +79,24 @@ def _print(
         "without_chance": sample.without_chance,
     }
     rows = [_bin_row(each) for each in bins]
+    rated = [
+        {"confidence": each.value, "answered": each.answered, "wrong": each.wrong}
+        for each in said
+        if each.dimension == SampleDimension.CONFIDENCE
+    ]
     proposed = [_proposal_row(account, each) for each in proposals]
     if stdout_is_terminal():
         emit(rows, BIN_COLUMNS)
         emit([summary], tuple(summary))
         emit(proposed, PROPOSAL_COLUMNS)
+        emit(rated, FEEDBACK_COLUMNS)
     else:
-        for kind, lines in (("bin", rows), ("summary", [summary]), ("proposal", proposed)):
+        for kind, lines in (
+            ("bin", rows),
+            ("summary", [summary]),
+            ("proposal", proposed),
+            ("feedback", rated),
+        ):
             for each in lines:
                 emit_json({kind: each})
     for proposal in proposals:

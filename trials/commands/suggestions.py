@@ -51,8 +51,8 @@ async def _load(user_id: str, *, compute: bool) -> AccountSuggestions:
 
 
 def _line(found: LearningSuggestion) -> dict[str, Any]:
-    is_document = found.kind is SuggestionKind.DOCUMENT
-    subject = " ".join(found.evidence["words"]) if is_document else found.key
+    is_group = found.kind in {SuggestionKind.DOCUMENT, SuggestionKind.FEEDBACK}
+    subject = " ".join(found.evidence["words"]) if is_group else found.key
     return {
         "kind": found.kind.value,
         "subject": subject,

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from db.customer_feedback.reading import called_wrong
 from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.pure.replay.groups import ReplayState
@@ -86,15 +87,19 @@ async def _next_positions(
 async def _counted(
     source: Pool, trial: Trial, positions: Sequence[TrialPosition], parts: Iterable[BatchFound]
 ) -> TrialProgress:
-    """The groups of a chunk; ``waits``, ``usd`` of new answers, and reviews as ``GROUP.agree``."""
+    """The groups of a chunk; ``waits``, ``usd`` of new answers, and what people said as ``GROUP.agree``."""
     counts: Counter[str] = Counter()
     others: list[TrialDifference] = []
     for part in parts:
         counts.update(part.counts)
         others += part.differences
-    states = await reviewed_states(source, [each.decision_id for each in others]) if others else {}
+    ids = [each.decision_id for each in others]
+    states = await reviewed_states(source, ids) if ids else {}
+    wrong = await called_wrong(source, ids) if ids else frozenset()
     for each in others:
         counts["waits"] += each.waits
+        if each.decision_id in wrong:
+            counts[f"{each.kind}.wrong"] += 1
         if (state := states.get(each.decision_id)) is not None:
             counts[f"{each.kind}.{state}"] += 1
     usd = sum(each.usd for each in others if each.kind == ReplayState.NEEDS_ANSWERS)

@@ -14,7 +14,7 @@ from db.audit.search import TooSlow
 from db.review_store import Store
 from review.http.visit import Site
 from trials.pure.suggestions.drift import NEW_WEEKS, ReplyWeek, drift_suggestions
-from trials.pure.suggestions.model import LearningSuggestion, SeenMessage
+from trials.pure.suggestions.model import LearningSuggestion, SeenMessage, SuggestionKind
 from trials.pure.suggestions.questions import document_suggestions
 from trials.pure.suggestions.rules import rule_suggestions
 from trials.pure.suggestions.words import word_suggestions
@@ -75,6 +75,7 @@ async def compute_suggestions(store: Store, user_id: str, now: datetime) -> tupl
     sent = await read(lambda each: material.sent_messages(each, user_id, since))
     asked_since = now - timedelta(days=QUESTION_DAYS)
     questions = await read(lambda each: material.unanswered_questions(each, user_id, asked_since))
+    called_wrong = await read(lambda each: material.messages_called_wrong(each, user_id, asked_since))
     weeks, earlier = await _weeks(store, user_id, now)
     missed, others = _divided(replied, sent)
 
@@ -83,6 +84,7 @@ async def compute_suggestions(store: Store, user_id: str, now: datetime) -> tupl
             *rule_suggestions(account, stopped),
             *word_suggestions(account, missed, others),
             *document_suggestions(questions),
+            *document_suggestions(called_wrong, SuggestionKind.FEEDBACK),
             *drift_suggestions(weeks, earlier if earlier != account.prompt else None),
         )
 

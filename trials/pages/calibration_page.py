@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,6 +13,8 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.account_settings.accounts import current_account
+from db.customer_feedback.reading import ALL, FeedbackFilter, FeedbackRate, feedback_rates
+from db.figures.figure_sql import SampleDimension
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.figures import ranges
@@ -50,6 +52,7 @@ class MeasuredCalibration:
         readings: reviews that count; ``without_chance``: those that were left out.
         policies, labels: that the readings have.
         proposals: of confidence, where the policy has a single threshold, and of categories.
+        feedback: what customers say, of all and by band of confidence; no part of the other figures.
     """
 
     readings: int
@@ -59,6 +62,7 @@ class MeasuredCalibration:
     bins: tuple[ReliabilityBin, ...]
     error: float | None
     proposals: tuple[ThresholdProposal, ...]
+    feedback: tuple[FeedbackRate, ...] = ()
 
 
 async def show_calibration(visit: Visit) -> Response:
@@ -72,7 +76,8 @@ async def show_calibration(visit: Visit) -> Response:
     hidden = await hidden_of(visit)
 
     async def measure() -> MeasuredCalibration:
-        return _measured(settings, await load_sample(visit, account, chosen), policy, label, wanted)
+        sample, said = await load_sample(visit, account, chosen), await _load_feedback(visit, account, chosen)
+        return replace(_measured(settings, sample, policy, label, wanted), feedback=said)
 
     key = ("calibration", account, settings.version, wanted, policy, label, hidden,
            *sorted(chosen.query.items()))  # fmt: skip
@@ -92,6 +97,8 @@ async def show_calibration(visit: Visit) -> Response:
         policy=policy,
         label=label,
         found=found,
+        customers=next((each for each in found.feedback if each.dimension == ALL), None),
+        feedback_link=ranges.range_link(chosen, account=account, feedback=FeedbackFilter.WRONG),
         plot=reliability_plot(found.bins) if found.bins else None,
         proposals=[(each, threshold_value(each) if each.certified else None) for each in found.proposals],
         errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
@@ -144,8 +151,25 @@ async def load_sample(visit: Visit, account: str, chosen: Range) -> CalibrationS
     return await visit.store.read_lists(lambda replica: calibration_sample(replica, selected))
 
 
+async def _load_feedback(visit: Visit, account: str, chosen: Range) -> tuple[FeedbackRate, ...]:
+    found = await visit.store.read_lists(
+        lambda replica: feedback_rates(
+            replica,
+            accounts=visit.accounts(Right.LEAD),
+            account=account,
+            since=chosen.since,
+            until=chosen.until,
+        )
+    )
+    return tuple(each for each in found if each.dimension in {ALL, SampleDimension.CONFIDENCE})
+
+
 def _measured(
-    settings: Account, sample: CalibrationSample, policy: str, label: str, wanted: float
+    settings: Account,
+    sample: CalibrationSample,
+    policy: str,
+    label: str,
+    wanted: float,
 ) -> MeasuredCalibration:
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
     found = threshold_proposals(settings, sample.readings, wanted)

@@ -30,6 +30,7 @@ KINDS: Final[Mapping[SuggestionKind, str]] = {
     SuggestionKind.RULE: mark("Rules that reviews contradict"),
     SuggestionKind.WORD: mark("Words of messages that should have been stopped"),
     SuggestionKind.DOCUMENT: mark("Questions without a document"),
+    SuggestionKind.FEEDBACK: mark("Replies that customers call wrong"),
     SuggestionKind.PROMPT: mark("Replies that change"),
 }
 """Total; in the order of the page."""
@@ -131,7 +132,7 @@ def suggestion_note(found: LearningSuggestion) -> str:
             )
         case SuggestionKind.PROMPT:
             return f"{figures['measure']}: {figures['before']:.2f} to {figures['after']:.2f} in two weeks"
-        case SuggestionKind.DOCUMENT:
+        case SuggestionKind.DOCUMENT | SuggestionKind.FEEDBACK:
             return f"{figures['questions']} questions"
 
 

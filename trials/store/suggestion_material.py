@@ -68,6 +68,13 @@ _REPLIES: Final = sa.text("""
     JOIN outbox AS o ON o.user_id = :user_id AND o.event_id = sent.event_id AND o.decision_id = sent.id
         AND o.cancelled_at IS NULL
 """)
+_CALLED_WRONG: Final = sa.text(f"""
+    SELECT id, created_at, message_text, author_id FROM ai_decisions
+    WHERE (created_at, id) IN (SELECT decision_at, decision_id FROM standing_feedback
+                               WHERE user_id = :user_id AND decision_at >= :since AND wrong)
+        AND created_at >= :since AND decision = '{DecisionKind.RESPOND}' AND {NOT_ERASED}
+    ORDER BY created_at DESC, id DESC LIMIT :most
+""")
 _PROMPT: Final = sa.text("""
     SELECT prompt FROM ai_rules WHERE user_id = :user_id AND changed_at < :at ORDER BY version DESC LIMIT 1
 """)
@@ -96,6 +103,15 @@ async def unanswered_questions(
 ) -> tuple[SeenMessage, ...]:
     """The newest questions that the documents did not answer, with the topics that they lack."""
     return await _newest(connection, user_id, since, MOST_QUESTIONS, UNANSWERED)
+
+
+async def messages_called_wrong(
+    connection: Connection, user_id: str, since: datetime
+) -> tuple[SeenMessage, ...]:
+    """The newest messages whose replies customers call wrong."""
+    async with statement_limit(connection, PATIENCE_S):
+        values = {"user_id": user_id, "since": since, "most": MOST_QUESTIONS}
+        return tuple(map(_message, await all_rows(connection, _CALLED_WRONG, values)))
 
 
 async def reply_weeks(

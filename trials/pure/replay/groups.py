@@ -68,6 +68,7 @@ class GroupCount:
         share: 0..1, among all decisions that were counted.
         reviewed: decisions with an agreeing or overturning review; None where these are not counted.
         overturned: of the reviewed ones.
+        called_wrong: decisions whose reply a customer calls wrong; no review.
     """
 
     name: str
@@ -75,6 +76,7 @@ class GroupCount:
     share: float
     reviewed: int | None
     overturned: int
+    called_wrong: int
 
 
 def group_counts(
@@ -93,4 +95,5 @@ def _count(counts: Mapping[str, Any], total: int, name: str) -> GroupCount:
         share=decisions / total if total else 0.0,
         reviewed=int(counts.get(f"{name}.agree", 0)) + overturned if name in FOUND else None,
         overturned=overturned,
+        called_wrong=int(counts.get(f"{name}.wrong", 0)),
     )

@@ -18,6 +18,7 @@ class SuggestionKind(StrEnum):
     RULE = "rule"
     WORD = "word"
     DOCUMENT = "document"
+    FEEDBACK = "feedback"
     PROMPT = "prompt"
 
 

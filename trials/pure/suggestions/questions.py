@@ -1,4 +1,4 @@
-"""Questions without an answer, grouped by their words: documents that are missing."""
+"""Questions without a right answer, grouped by their words: documents that are missing or wrong."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ class _Group:
         self.norm = math.sqrt(sum(value * value for value in self.total.values()))
 
 
-def document_suggestions(questions: Sequence[SeenMessage]) -> tuple[LearningSuggestion, ...]:
-    """Groups of questions, the largest first; each is a document to write.
+def document_suggestions(
+    questions: Sequence[SeenMessage], kind: SuggestionKind = SuggestionKind.DOCUMENT
+) -> tuple[LearningSuggestion, ...]:
+    """Groups of questions, the largest first; each is a document to write, or to correct.
 
     Every question joins the nearest group by the cosine of its words, each weighted by how few questions have
     it, or begins one; oldest first, so that a new question does not regroup the others.
@@ -61,7 +63,7 @@ def document_suggestions(questions: Sequence[SeenMessage]) -> tuple[LearningSugg
             by_unit[unit].add(best)
     found = [each for each in groups if _is_frequent(each.members)]
     found.sort(key=lambda each: (-len(each.members), each.members[0].decision_id))
-    return tuple(_suggestion(each) for each in found[:MOST_GROUPS])
+    return tuple(_suggestion(each, kind) for each in found[:MOST_GROUPS])
 
 
 def _vectors(questions: Sequence[SeenMessage]) -> list[dict[str, float]]:
@@ -89,11 +91,11 @@ def _is_frequent(members: Sequence[SeenMessage]) -> bool:
     return len(members) >= LEAST_QUESTIONS and len({each.author for each in members}) >= LEAST_AUTHORS
 
 
-def _suggestion(group: _Group) -> LearningSuggestion:
+def _suggestion(group: _Group, kind: SuggestionKind) -> LearningSuggestion:
     name = _name(group.members)
     newest = sorted(group.members, key=lambda each: (each.decided_at, each.decision_id), reverse=True)
     return LearningSuggestion(
-        kind=SuggestionKind.DOCUMENT,
+        kind=kind,
         key=str(group.members[0].decision_id),
         evidence={
             "words": name,

@@ -1,0 +1,74 @@
+"""What the folder of ``--data`` keeps beside the files of the servers: secrets, an address, who answered."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from cli.deployment import loopback
+from cli.output_file import private_file
+from worker.errors import ConfigurationError
+from worker.settings.retention import KEY_BYTES
+
+SECRETS_FILE: Final = "secrets.key"
+REDIS_FILE: Final = "valkey.url"
+ANSWERED_FILE: Final = "answered-by-a-model"
+IGNORED: Final = "# Keys and texts of customers: never to be committed.\n*\n"
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder; git ignores what is in it, unless it had files before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        (folder / ".gitignore").write_text(IGNORED)
+
+
+def secrets_key(folder: Path | None) -> str:
+    """The key that seals secrets in the database; it is kept where the data are kept."""
+    made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+    return made if folder is None else _kept(folder / SECRETS_FILE, made)
+
+
+def redis_login(folder: Path) -> tuple[int | None, str]:
+    """Port and password of the last start; None: the port is in use now, or this is the first start."""
+    file = folder / REDIS_FILE
+    kept = urlsplit(file.read_text()) if file.exists() else None
+    if kept is None or not kept.password or not kept.port:
+        return None, secrets.token_hex(16)
+    return (kept.port if loopback.is_free(kept.port) else None), kept.password
+
+
+def keep_redis(folder: Path, url: str) -> None:
+    """Keep the address for the next start, so that exports of other shells stay true."""
+    (folder / REDIS_FILE).unlink(missing_ok=True)
+    _kept(folder / REDIS_FILE, url)
+
+
+def require_sandbox_allowed(folder: Path) -> None:
+    """Return when no model has answered on these data.
+
+    Raises:
+        ConfigurationError: the sandbox would answer the customers of a model.
+    """
+    if (folder / ANSWERED_FILE).exists():
+        raise ConfigurationError(
+            f"HUSHGATE_MODEL_URL, HUSHGATE_MODEL_KEY: expected a model, as before on the data in {folder},"
+            " got none; set them, or --no-sandbox for the model of the page Connect, or --sandbox to let the"
+            " sandbox answer"
+        )
+
+
+def note_model(folder: Path) -> None:
+    """Note that a model answers on these data."""
+    (folder / ANSWERED_FILE).touch()
+
+
+def _kept(file: Path, made: str) -> str:
+    """The text of the file, which is written when there is none."""
+    if not file.exists():
+        with private_file(file) as new:
+            new.write(made)
+    return file.read_text()
