@@ -23,7 +23,7 @@ Published = tuple[bytes, str]
 def decision_lines(published: Sequence[Published]) -> Iterator[str]:
     """A line for each of the first decided events: decision, reason and the text that was sent.
 
-    Nothing without ``DATABASE_URL``, or where the login may not read the audit.
+    Nothing without ``DATABASE_URL``.
     """
     shown = [(_id_of(payload) or entry_id, entry_id) for payload, entry_id in published[:SHOWN]]
 
@@ -36,7 +36,10 @@ def decision_lines(published: Sequence[Published]) -> Iterator[str]:
 
     try:
         found = read_audit(load)
-    except (ConfigurationError, psycopg.Error):
+    except ConfigurationError:
+        return
+    except psycopg.Error as error:
+        yield f"the decisions were not read: {type(error).__name__}"
         return
     for (event_id, entry_id), outcomes in zip(shown, found, strict=True):
         yield from _lines(event_id, entry_id, outcomes)
