@@ -35,15 +35,6 @@ def require_free(host: str, port: int, *, name: str = "review pages", change: st
         ) from error
 
 
-def is_free(port: int) -> bool:
-    """Whether a server could listen on this port of loopback now."""
-    try:
-        _bound_port("127.0.0.1", port)
-    except OSError:
-        return False
-    return True
-
-
 @contextmanager
 def usual_address(port: int) -> Iterator[str]:
     """The address of a server of a local fleet: its usual port, or a free port while that is in use."""

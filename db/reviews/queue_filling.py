@@ -61,16 +61,22 @@ DAY_OF: Final = """
 """
 OBJECTED: Final = sa.text("""
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
-    SELECT :queue, o.decision_id, o.decision_at, o.user_id, min(o.objection), :now
+    SELECT :queue, o.decision_id, o.decision_at, o.user_id, max(o.objection), :now
     FROM objections o
     WHERE o.objected_at >= :since AND o.objected_at < :until
         AND (:every OR o.user_id = ANY(:accounts))
         AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = o.decision_id
                         AND s.state <> 'open' AND s.updated_at > o.objected_at)
     GROUP BY o.decision_id, o.decision_at, o.user_id ORDER BY o.decision_at, o.decision_id
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (queue_id, decision_id, only_for) DO UPDATE
+        SET stratum = excluded.stratum, done_at = NULL, review_id = NULL, claimed_by = NULL,
+            claimed_until = NULL, skipped_by = '{}'
+        WHERE excluded.stratum = 'late_moderation' AND queue_items.done_at IS NOT NULL
 """)
-"""The objection, ``feedback`` or ``late_moderation``, is the item's stratum."""
+"""The objection, ``feedback`` or ``late_moderation``, is the item's stratum.
+
+Later feedback opens no second review; what moderation flags after the review does.
+"""
 OBJECTION_OVERLAP: Final = timedelta(minutes=10)
 """Objections read again: the reply may be recorded as sent after the customer rated the reply."""
 STRATA: Final = {Stratum.NONE: "''"} | {
