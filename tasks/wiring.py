@@ -273,7 +273,12 @@ class WorkerParts:
         """Reports upstreams to the fleet."""
         stream, ahead_s = self.settings.stream, self.ahead_s
         return UpstreamReporter(
-            redis=self.redis, stream=stream, worker=self.worker, guards=self.guards, ahead_s=ahead_s
+            redis=self.redis,
+            stream=stream,
+            worker=self.worker,
+            guards=self.guards,
+            ahead_s=ahead_s,
+            held=lambda: self.holds.events,
         )
 
     @cached_property

@@ -99,7 +99,8 @@ PRESETS: Final[Mapping[PresetName, Preset]] = MappingProxyType(
         ),
         PresetName.BALANCED: _strictness(
             "Balanced",
-            "Answers with a confidence of at least 90 percent are sent; you approve the others.",
+            "Answers with a confidence of at least 90 percent are sent; you approve the others. Messages wait"
+            " while moderation is down.",
             reply_mode=ReplyMode.SUGGEST,
             auto_from_confidence=0.9,
             moderation_failure=FailurePolicy.HOLD,
@@ -107,7 +108,7 @@ PRESETS: Final[Mapping[PresetName, Preset]] = MappingProxyType(
         ),
         PresetName.OPEN: _strictness(
             "Open",
-            "Every answer that the AI can support is sent at once.",
+            "Every answer that the AI can support is sent at once. Messages wait while moderation is down.",
             reply_mode=ReplyMode.AUTO,
             auto_from_confidence=None,
             moderation_failure=FailurePolicy.HOLD,

@@ -12,7 +12,7 @@ from cli.accounts.store_account import warn_without_settings
 from cli.options import own_connections, settings_of, with_pool
 from cli.output import fail
 from db.documents import configured_embedder, storage
-from db.documents.embedding_models import NO_PGVECTOR, has_pgvector
+from db.documents.embedding_models import has_pgvector, no_pgvector
 from db.documents.ingest import EmbeddingModel
 from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
@@ -52,7 +52,7 @@ async def open_writing() -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
 async def without_vectors(source: Pool) -> str:
     """Why a command of this shell has no embedding model."""
     if not await has_pgvector(source):
-        return NO_PGVECTOR
+        return await no_pgvector(source)
     known = await with_stored_servers(settings_of(DocumentSettings), source)
     place = known.servers.embeddings
     if place is not None:

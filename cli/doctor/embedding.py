@@ -27,7 +27,8 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
     """Which model is used and why, and whether every chunk has its vector."""
     usable, active, chunks, vectors = with_pool(_stored, settings.database_url.get_secret_value())
     if not usable:
-        yield warned("embedder", f"no pgvector: {WORDS_ONLY}", embedding_models.NO_PGVECTOR)
+        fix = with_pool(embedding_models.no_pgvector, settings.database_url.get_secret_value())
+        yield warned("embedder", f"no pgvector: {WORDS_ONLY}", fix)
         return
     place = settings.servers.embeddings
     if place is None:

@@ -23,7 +23,7 @@ from worker.classifiers.formats import FORMATS
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.errors import ModerationUnavailable
 from worker.model import ModerationScores
-from worker.settings import Settings
+from worker.settings import ModelRole, Settings
 
 POLICY: Final = "A text violates this policy when it insults a person."
 TEXT: Final = "Hello"
@@ -162,7 +162,8 @@ def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> st
         return f"check the quota and the rate limits of {endpoint.key_variable}; {meanwhile}"
     if kind in {"timeout", "connection", "server_error"} and status != 501:
         return f"check {endpoint.variable} and the network, or ask the provider; {meanwhile}"
-    return f"check {variable} and {endpoint.variable}; {meanwhile}"
+    off = ", or set HUSHGATE_MODERATION=off" if variable == ModelRole.MODERATION.variable else ""
+    return f"check {variable} and {endpoint.variable}{off}; {meanwhile}"
 
 
 def _classified(answer: Any, *, declared: ClassifierEndpoint) -> str:

@@ -61,7 +61,10 @@ def postgres_checks(settings: Settings) -> Iterator[DoctorCheck]:
     head = migrate.head()
     migrated = found.revision == head
     shown = f"{found.revision or 'none'} of {head}"
-    yield failed("migrations", shown, "run: hushgate migrate", unless=migrated)
+    fix = "run, as the owner: hushgate migrate"
+    if found.revision is None:
+        fix += f"; where the owner is no superuser, first as a superuser: {migrate.GRANT_PARAMETERS}"
+    yield failed("migrations", shown, fix, unless=migrated)
     if migrated:
         fix = "run hushgate beat; the first decision creates the partition too"
         yield failed("audit partition", found.partition, fix, unless=found.has_partition)

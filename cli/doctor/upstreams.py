@@ -4,36 +4,45 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Final
 
-from cli.doctor.check import DoctorCheck, warned
+from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.options import with_redis
 from tasks.alerts.situation import MOST_SKEW_S
-from tasks.limits.upstream_reports import WorkerReport, load_reports
+from tasks.limits.upstream_reports import UpstreamReport, WorkerReport, load_reports
 from worker.adapters.circuit_breaker import BreakerState
+from worker.model import AttemptOutcome
 from worker.settings import Settings
-
-FIX: Final = (
-    "see that its server works (hushgate doctor --live); it is called again after its next probe; the log has"
-    " breaker_changed"
-)
 
 
 def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
     """One check of each upstream that a running worker calls, and one of their clocks."""
-    states: dict[str, list[str]] = defaultdict(list)
+    found: dict[str, list[UpstreamReport]] = defaultdict(list)
     reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
     if reports:
         yield _clock_check(reports)
     for report in reports:
         for each in report.upstreams:
-            states[each.upstream].append(each.state)
-    for upstream, found in sorted(states.items()):
-        closed = found.count(BreakerState.CLOSED)
-        what = f"called by {closed} of {len(found)} workers"
-        if closed < len(found):
-            what += f"; breaker open in {len(found) - closed}"
-        yield warned(f"upstream {upstream}", what, FIX, unless=closed == len(found))
+            found[each.upstream].append(each)
+    for upstream, in_workers in sorted(found.items()):
+        yield _upstream_check(upstream, in_workers, held=sum(report.held for report in reports))
+
+
+def _upstream_check(upstream: str, found: list[UpstreamReport], held: int) -> DoctorCheck:
+    """A failed call counts where the next one is not made, or would fail alike."""
+    closed = sum(each.state == BreakerState.CLOSED for each in found)
+    wrong = [each for each in found if each.trouble == AttemptOutcome.MISCONFIGURED]
+    bad = [*wrong, *(each for each in found if each.state != BreakerState.CLOSED)]
+    what = f"called by {closed} of {len(found)} workers"
+    if closed < len(found):
+        what += f"; breaker open in {len(found) - closed}"
+    if not bad:
+        return passed(f"upstream {upstream}", what)
+    failure, _, fix = bad[0].problem.partition("; ")
+    what += f"; last call of a worker: {failure.partition(': ')[2] or 'none'}"
+    if held and bad[0].holds_events:
+        what += f"; {held} events wait in workers"
+    state = failed if wrong and bad[0].holds_events else warned
+    return state(f"upstream {upstream}", what, fix)
 
 
 def _clock_check(reports: tuple[WorkerReport, ...]) -> DoctorCheck:

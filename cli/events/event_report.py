@@ -53,7 +53,8 @@ SENTENCES: Final = {
     EventState.DECIDED: "The event is decided.",
     EventState.DEAD_LETTER: "The event became a dead letter.",
     EventState.NOT_STORED: "The event was decided; its decision is no longer stored.",
-    EventState.NOT_FOUND: "No event with this id is in the stream or in the audit.",
+    EventState.NOT_FOUND: "No event with this id is in the stream or in the audit. Checks are listed by"
+    " hushgate decisions list --event ID.",
     EventState.UNKNOWN: "Nothing was found, and not everything could be read.",
 }
 
@@ -66,6 +67,8 @@ class EventReport:
         user_id: the account; None when no part names one.
         entries: entries of the event that are still in the stream.
         unknown: parts that could not be read, with the reason.
+        problem: what the worker of an unfinished event reports of servers that the event needs, and what to
+            do; empty: nothing.
     """
 
     event_id: str
@@ -74,6 +77,7 @@ class EventReport:
     outcome: EventOutcome | None
     letters: tuple[EventLetter, ...]
     unknown: Mapping[str, str]
+    problem: str = ""
 
     @property
     def state(self) -> EventState:
@@ -101,6 +105,7 @@ class EventReport:
             "user_id": self.user_id,
             "state": self.state,
             "explanation": SENTENCES[self.state],
+            "problem": self.problem,
             "entries": [asdict(entry) for entry in self.entries],
             "decision": asdict(outcome.decision) if outcome and outcome.decision else None,
             "duplicates": outcome.duplicates if outcome else None,

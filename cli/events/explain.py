@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Final
@@ -16,17 +18,19 @@ from cli.accounts.store_account import login
 from cli.events.event_report import SENTENCES, EventReport, EventState, combine
 from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import read_audit, require_settings, stream_settings, with_pool
+from cli.options import read_audit, require_settings, stream_settings, with_pool, with_redis
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
 from db.access_log import LogEntry, LoggedAction
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
 from db.buried.letters import log_reading
 from tasks.lanes.lookup import FoundEntry, find_entries
+from tasks.limits.upstream_reports import WorkerReport, load_reports, problems
 from tasks.shards.clients import connect_sync
 from worker.settings import DatabaseSettings, StreamSettings
 
 REACH_S: Final = 10.0
+UNFINISHED: Final = frozenset({EventState.UNREAD, EventState.WAITING, EventState.RUNNING})
 NOTHING: Final = EventOutcomes(outcomes=(), letters=(), unknown={})
 
 
@@ -79,8 +83,9 @@ def explain(
         event_id, entries=known, outcomes=stored.outcomes, letters=stored.letters, unknown=unknown
     )
     _log_reading(event_id, stored)
+    workers = _worker_reports(settings, reports)
     for report in reports:
-        _show(report)
+        _show(replace(report, problem=_problem(report, workers)))
     if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
         raise typer.Exit(code)
 
@@ -112,6 +117,25 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
             event_id,
             progress=lambda done, total: bar.update(task, completed=done, total=total, visible=done < total),
         )
+
+
+def _worker_reports(settings: StreamSettings, reports: Sequence[EventReport]) -> tuple[WorkerReport, ...]:
+    """What workers report, where an event is unfinished; nothing without Redis, which is named elsewhere."""
+    if not any(report.state in UNFINISHED for report in reports):
+        return ()
+    try:
+        return with_redis(settings, lambda redis: load_reports(redis, settings.stream))
+    except (RedisError, OSError):
+        return ()
+
+
+def _problem(report: EventReport, workers: Sequence[WorkerReport]) -> str:
+    """Why the event may be waiting, by the report of its worker, or of all where no worker has its lane."""
+    if report.state not in UNFINISHED:
+        return ""
+    owners = {entry.worker for entry in report.entries if entry.worker}
+    found = problems(each for each in workers if not owners or each.worker in owners)
+    return " | ".join(found)
 
 
 def _reason(server: str, error: Exception) -> str:

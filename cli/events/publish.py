@@ -13,9 +13,11 @@ from redis import Redis
 from redis.exceptions import RedisError
 from rich.progress import TimeElapsedColumn
 
+from cli.events.published_decisions import decision_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import stream_settings
+from cli.options import stream_settings, with_redis
 from cli.output import emit, fail, print_message, progress_bar
+from tasks.limits.upstream_reports import load_reports, problems
 from tasks.publishing.publish import append, checked, open_shards
 from tasks.publishing.replicated import WAIT_S, Replication
 from tasks.shards.agreement import current_layout
@@ -25,6 +27,8 @@ from worker.settings import StreamSettings
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
+QUIET_S: Final = 10.0
+NOTE_EVERY_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,8 @@ def publish(
 
     Every line is checked first. --skip-bad publishes the good lines. Prints one summary. Exit 0 when every
     line is on the stream and, with --wait, decided; 1 when some are not; 5 when nothing was published because
-    of a bad line. Examples:
+    of a bad line. --wait names what events wait for after ten seconds and, with DATABASE_URL, prints the
+    decisions on the first 20. Examples:
 
         hushgate publish events.ndjson --rate 50 --wait
 
@@ -80,7 +85,7 @@ def publish(
         with connect_sync(settings.redis_url.get_secret_value(), timeout_s=30) as redis:
             open_shards(redis, settings.stream, settings.shards)
             _send(redis, settings, events, rate, ids)
-            unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
+            unfinished = _wait(redis, settings, ids, timeout) if wait else 0
     except StreamFull as error:
         raise fail(
             f"Redis is full: {len(ids)} of {len(events)} were published; publish the others when the backlog"
@@ -108,6 +113,7 @@ def publish(
     summary = {"published": len(ids), "skipped": len(bad)}
     if wait:
         summary["unfinished"] = unfinished
+        print_message("\n".join(decision_lines(list(zip(events, ids, strict=True)))), style="default")
     emit([summary], list(summary))
     if unfinished or bad:
         raise typer.Exit(ExitCode.NEGATIVE)
@@ -151,17 +157,34 @@ def _send(redis: Redis, settings: StreamSettings, events: list[bytes], rate: flo
                 time.sleep(max(0.0, started + len(ids) / rate - time.monotonic()))
 
 
-def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
-    """Wait until the entries have left the stream; how many are still there at the end."""
-    deadline, left = time.monotonic() + timeout_s, ids
+def _wait(redis: Redis, settings: StreamSettings, ids: list[str], timeout_s: float) -> int:
+    """Wait until the entries have left the stream; how many are still there at the end.
+
+    After ten seconds a note says what they wait for, and again when that changes.
+    """
+    started, left, noted = time.monotonic(), ids, ""
+    deadline, next_note_s = started + timeout_s, started + QUIET_S
     with progress_bar(TimeElapsedColumn()) as progress:
         task = progress.add_task("decided", total=len(ids))
         while left and time.monotonic() < deadline:
-            left = _present(redis, stream, left)
+            left = _present(redis, settings.stream, left)
             progress.update(task, completed=len(ids) - len(left))
+            if left and time.monotonic() >= next_note_s:
+                next_note_s = time.monotonic() + NOTE_EVERY_S
+                if (cause := _waits_for(settings)) != noted:
+                    print_message(f"{len(left)} of {len(ids)} events wait: {cause}")
+                    noted = cause
             if left:
                 time.sleep(0.2)
     return len(left)
+
+
+def _waits_for(settings: StreamSettings) -> str:
+    """What the running workers report."""
+    reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
+    if not reports:
+        return "no worker of this stream reports; start hushgate worker"
+    return " | ".join(problems(reports)) or "workers report no problem; hushgate explain ID says more"
 
 
 def _present(redis: Redis, stream: str, ids: list[str]) -> list[str]:

@@ -28,6 +28,8 @@ def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
     yield "account", report.user_id or "unknown"
     for entry in report.entries:
         yield "stream", _entry_text(entry, report.outcome)
+    if report.problem:
+        yield "problem", report.problem
     yield from ((f"unknown: {part}", reason) for part, reason in report.unknown.items())
     for letter in report.letters:
         yield (

@@ -15,10 +15,14 @@ from cli.review.person import LoginArgument, found_person, people_entry, print_c
 from cli.review.roles import add_person, grant, revoke
 from cli.review.store import stored, who, with_store
 from db import access_log
+from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.people import changes, records, second_factors, sign_ins
+from db.people.api_tokens import TokenScope
 from db.people.records import Person
 from review.auth import role_grants, sign_in_links
+from review.auth.api_tokens import MOST_DAYS, store_new_token
+from review.auth.credentials import NAME_CHARS
 from review.auth.role_grants import GrantResult
 from worker.settings import SiteSettings
 
@@ -119,12 +123,60 @@ def sign_in_link(login: LoginArgument) -> None:
     emit([{"login": login.lower(), "link": found}], ["login", "link"])
 
 
+def add_token(
+    login: LoginArgument,
+    scope: Annotated[list[TokenScope], typer.Option("--scope", help="May be repeated.")],
+    name: Annotated[str, typer.Option(help="Name on the person's page of tokens.")] = "command line",
+    days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="Days until it ends.")] = 90,
+    fail_open: Annotated[
+        bool, typer.Option("--fail-open", help="With --scope check: a check that could not be made allows.")
+    ] = False,
+) -> None:
+    """Print a new API token of a person, once.
+
+    It may do what the person may do, within its scopes. For example:
+
+        hushgate review add-token bot@example.org --scope publish --scope check
+    """
+    if not (name := name.strip()) or len(name) > NAME_CHARS or not name.isprintable():
+        raise fail(f"--name: expected 1 to {NAME_CHARS} printable characters, got {name[:40]!r}")
+    if fail_open and TokenScope.CHECK not in scope:
+        raise fail(f"--fail-open: expected --scope check, got {', '.join(sorted(set(scope)))}")
+
+    async def run(connection: Connection) -> tuple[str, Person]:
+        person = await found_person(connection, login)
+        if person.disabled:
+            raise fail(
+                f"login: expected a person who may sign in, got {person.login}, who is disabled",
+                code=ExitCode.REJECTED,
+            )
+        token, detail = await store_new_token(
+            connection,
+            person,
+            name=name,
+            days=days,
+            scopes=frozenset(scope),
+            fail_open=fail_open,
+            now=datetime.now(UTC),
+        )
+        entry = LogEntry(action=LoggedAction.TOKEN, person=who(), detail=detail | {"login": person.login})
+        await access_log.append_entries_for_accounts(connection, entry, person.accounts)
+        return token, person
+
+    token, person = stored(run)
+    print_message("the token is shown this once", style="yellow")
+    if not person.accounts:
+        print_message(f"{person.login} has no role: the token may do nothing", style="yellow")
+    row = {"login": person.login, "token": token, "scopes": sorted(set(scope)), "days": days}
+    emit([row], list(row))
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command("add-person")(add_person)
     app.command("list")(list_people)
     several = (grant, revoke, disable, enable, reset_password, unlock, remove_second_factor, sign_out)
-    for command in (*several, sign_in_link):
+    for command in (*several, sign_in_link, add_token):
         app.command()(command)
 
 

@@ -17,10 +17,7 @@ from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
 """Longest ``halfvec`` that pgvector 0.8 indexes."""
-NO_PGVECTOR: Final = (
-    "this Postgres has no pgvector 0.8 or later; install its package (Debian: postgresql-17-pgvector for"
-    " Postgres 17) and run `hushgate migrate`"
-)
+SERVER_VERSION: Final = "SELECT current_setting('server_version_num')::integer / 10000"
 HAS_PGVECTOR: Final = (
     "SELECT EXISTS (SELECT FROM pg_type WHERE oid = to_regtype('halfvec') AND typtype = 'b')"
 )
@@ -65,6 +62,15 @@ async def has_pgvector(source: Pool) -> bool:
     """Whether the database can store vectors."""
     ((found,),) = await fetch_rows(source, HAS_PGVECTOR)
     return bool(found)
+
+
+async def no_pgvector(source: Pool) -> str:
+    """What is missing in a database that cannot store vectors, and the package of its version."""
+    ((version,),) = await fetch_rows(source, SERVER_VERSION)
+    return (
+        "this Postgres has no pgvector 0.8 or later; install its package (Debian:"
+        f" postgresql-{version}-pgvector for Postgres {version}) and run `hushgate migrate`"
+    )
 
 
 async def active_embedder(source: Pool) -> StoredEmbedder | None:

@@ -15,7 +15,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
 from db.schema import baseline
@@ -27,6 +27,13 @@ LOCK_WAIT: Final = "1s"
 """How long a migration waits for the lock of a table; statements behind the migration wait as long."""
 OLDEST: Final = 150_000
 """The number of Postgres 15, whose NULLS NOT DISTINCT and views with the rights of their reader are used."""
+GRANT_PARAMETERS: Final = "GRANT SET ON PARAMETER hushgate.erasing, hushgate.sweeping TO the owner's login"
+BY_SUPERUSER: Final = {
+    "hushgate.erasing": GRANT_PARAMETERS,
+    "hushgate.sweeping": GRANT_PARAMETERS,
+    "vector": "CREATE EXTENSION vector",
+}
+"""What Postgres refuses to an owner who is no superuser -> what allows it."""
 TRIES: Final = 60
 PAUSE_S: Final = 2.0
 
@@ -49,8 +56,8 @@ def upgrade(url: str) -> tuple[str | None, str]:
     Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
 
     Raises:
-        ConfigurationError: the database is newer, older than Postgres 15, not in UTF-8 or behind a pooler, or
-            a transaction keeps a table locked.
+        ConfigurationError: the database is newer, older than Postgres 15, not in UTF-8 or behind a pooler, a
+            transaction keeps a table locked, or the login may not set the parameters of our functions.
         psycopg.Error: Postgres is unreachable, or refused a statement.
     """
     try:
@@ -58,6 +65,14 @@ def upgrade(url: str) -> tuple[str | None, str]:
     except sa.exc.DBAPIError as error:
         if not isinstance(error.orig, psycopg.Error):
             raise
+        if isinstance(error.orig, InsufficientPrivilege):
+            message = error.orig.diag.message_primary or ""
+            for name, statement in BY_SUPERUSER.items():
+                if f'"{name}"' in message:
+                    raise ConfigurationError(
+                        f"DATABASE_URL: expected a superuser, got: {message}; or run once as a superuser in"
+                        f" this database: {statement}"
+                    ) from error
         raise error.orig from error
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
 from db.access_log import LoggedAction
+from db.connection import Connection
 from db.people import api_tokens
 from db.people.api_tokens import TokenScope, UsedToken
 from db.people.records import Person
@@ -74,26 +75,48 @@ async def make_token(
     visit: Visit, *, name: str, days: int, scopes: frozenset[TokenScope], fail_open: bool = False
 ) -> str:
     """A new API token of the person; it is stored as a hash."""
-    token = new_token()
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
-        await api_tokens.store_token(
+        token, detail = await store_new_token(
             connection,
-            uuid7(),
-            visit.person.person_id,
-            token,
+            visit.person,
             name=name,
-            prefix=token[:SHOWN_CHARS],
+            days=days,
             scopes=scopes,
-            now=visit.now,
-            expires_at=visit.now + timedelta(days=days),
             fail_open=fail_open,
+            now=visit.now,
         )
-        detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days, "scopes": sorted(scopes)}
-        if fail_open:
-            detail["fail_open"] = True
         await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
     return token
+
+
+async def store_new_token(
+    connection: Connection,
+    person: Person,
+    *,
+    name: str,
+    days: int,
+    scopes: frozenset[TokenScope],
+    fail_open: bool,
+    now: datetime,
+) -> tuple[str, dict[str, Any]]:
+    """A new API token, of which a hash is stored, and the detail of its line in the access log."""
+    token = new_token()
+    prefix = token[:SHOWN_CHARS]
+    await api_tokens.store_token(
+        connection,
+        uuid7(),
+        person.person_id,
+        token,
+        name=name,
+        prefix=prefix,
+        scopes=scopes,
+        now=now,
+        expires_at=now + timedelta(days=days),
+        fail_open=fail_open,
+    )
+    detail: dict[str, Any] = {"changed": "made", "prefix": prefix, "days": days, "scopes": sorted(scopes)}
+    return token, detail | ({"fail_open": True} if fail_open else {})
 
 
 def _scopes(visit: Visit) -> frozenset[TokenScope]:

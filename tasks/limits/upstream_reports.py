@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -14,11 +15,19 @@ from redis.exceptions import RedisError
 from tasks.limits.quotas import QuotaReport
 from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import CallGuard
+from worker.adapters.vendor_failures import remedy
+from worker.model import AttemptOutcome
 from worker.settings.calls import Resource
 from worker.stored_json import object_writer, read_object
 
 log = structlog.get_logger(__name__)
 
+HOLDING: Final = frozenset({"moderation", "classifier"})
+"""Upstreams for which an event may wait for hours."""
+NEEDED: Final = HOLDING | {"model"}
+"""Upstreams without which an event is not decided."""
+OUTAGE: Final = "see that its server works (hushgate doctor --live); workers call it again automatically"
+LOGGED_EVERY_S: Final = 60.0
 KEPT_S: Final = 15
 """A worker that stopped is forgotten after so long."""
 
@@ -35,6 +44,8 @@ class UpstreamReport:
         under_way: calls of its kind.
         most: places for calls of its kind.
         waiting: calls of its kind that wait for a place.
+        trouble: how the last call failed, an ``AttemptOutcome``; empty: the call was answered.
+        status: its HTTP status; 0 without an answer.
     """
 
     upstream: str
@@ -44,6 +55,25 @@ class UpstreamReport:
     under_way: int
     most: int
     waiting: int
+    trouble: str = ""
+    status: int = 0
+
+    @property
+    def holds_events(self) -> bool:
+        """Whether events can be held because of this upstream."""
+        return self.kind in HOLDING and self.trouble != ""
+
+    @property
+    def kind(self) -> str:
+        """Such as ``classifier``, of a named upstream too."""
+        return self.upstream.partition(" ")[0]
+
+    @property
+    def problem(self) -> str:
+        """Upstream, failure and what to do, in one line."""
+        shown = f"{self.upstream}: {self.trouble}" + (f", HTTP {self.status}" if self.status else "")
+        is_wrong = self.trouble == AttemptOutcome.MISCONFIGURED
+        return f"{shown}; {remedy(self.upstream) if is_wrong else OUTAGE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +82,19 @@ class WorkerReport:
 
     Attributes:
         ahead_s: the clock of the worker's machine minus the clock of Postgres, seconds.
+        held: events that wait for a moderator or for limits of their account.
     """
 
     worker: str
     upstreams: tuple[UpstreamReport, ...]
     quotas: tuple[QuotaReport, ...]
     ahead_s: float = 0.0
+    held: int = 0
 
 
 def report_of(guard: CallGuard) -> UpstreamReport:
     """The report of an upstream now."""
+    trouble = guard.trouble
     return UpstreamReport(
         upstream=guard.upstream.name,
         account=guard.upstream.account,
@@ -70,6 +103,8 @@ def report_of(guard: CallGuard) -> UpstreamReport:
         under_way=guard.places.taken,
         most=guard.places.limit,
         waiting=guard.places.waiting,
+        trouble=trouble.kind if trouble else "",
+        status=(trouble.status or 0) if trouble else 0,
     )
 
 
@@ -102,13 +137,16 @@ async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamReporter:
-    """Writes the reports of one worker."""
+    """Writes the reports of one worker, and logs each minute which upstream holds events."""
 
     redis: Redis
     stream: str
     worker: str
     guards: Iterable[CallGuard]
     ahead_s: Callable[[], float]
+    held: Callable[[], int] = lambda: 0
+    now_s: Callable[[], float] = time.monotonic
+    _logged_s: dict[str, float] = field(default_factory=dict)
 
     async def report(self) -> None:
         """Report once; without Redis nothing is reported."""
@@ -117,7 +155,9 @@ class UpstreamReporter:
             upstreams=tuple(report_of(guard) for guard in self.guards),
             quotas=await quotas_of(self.guards),
             ahead_s=round(self.ahead_s(), 3),
+            held=self.held(),
         )
+        self._log_holding(found)
         written = orjson.dumps(object_writer(WorkerReport)(found))
         try:
             async with self.redis.pipeline(transaction=False) as pipe:
@@ -126,6 +166,22 @@ class UpstreamReporter:
                 await pipe.execute()
         except (RedisError, OSError) as error:
             log.debug("upstreams_not_reported", error=type(error).__name__)
+
+    def _log_holding(self, found: WorkerReport) -> None:
+        """Log why events wait, at once and then each minute."""
+        holding = {each.upstream: each for each in found.upstreams if each.holds_events and found.held}
+        for upstream in self._logged_s.keys() - holding.keys():
+            del self._logged_s[upstream]
+        for upstream, each in holding.items():
+            if self.now_s() - self._logged_s.get(upstream, float("-inf")) >= LOGGED_EVERY_S:
+                self._logged_s[upstream] = self.now_s()
+                log.error("events_held", upstream=upstream, held=found.held, problem=each.problem)
+
+
+def problems(reports: Iterable[WorkerReport]) -> tuple[str, ...]:
+    """Why events of these workers may be waiting: a line for each upstream, each once."""
+    upstreams = (each for report in reports for each in report.upstreams)
+    return tuple(dict.fromkeys(each.problem for each in upstreams if each.trouble and each.kind in NEEDED))
 
 
 async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:

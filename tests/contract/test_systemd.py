@@ -76,7 +76,7 @@ def test_every_service_is_hardened(installed: Path) -> None:
     options = ("security", "--offline=true", "--no-pager", f"--threshold={EXPOSURE}")
     done = {each: analyze(*options, f"./{each}", folder=installed) for each in services}
 
-    assert len(services) == 6
+    assert len(services) == 7
     assert [each for each, result in done.items() if result.returncode != 0] == []
 
 
@@ -132,6 +132,7 @@ def test_only_the_migration_reads_the_owners_login() -> None:
 
     assert "EnvironmentFile=/etc/hushgate/settings.env" in shared
     assert read == {
+        "hushgate-audit-log": ["audit"],
         "hushgate-beat": ["worker", "review"],
         "hushgate-exporter": ["review"],
         "hushgate-gateway": ["gateway"],

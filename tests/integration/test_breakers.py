@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from cli.events import publish
 from sandbox.server import SandboxHandle
 from tasks.limits import guards
+from tasks.limits.upstream_limits import UpstreamLimits
+from tasks.limits.upstream_reports import UpstreamReporter
+from tasks.shards.clients import connect
 from tests.support.running import Running, eventually, running
+from tests.support.samples import body_of
 from tests.support.terminal import shell_at
-from worker.adapters.circuit_breaker import BreakerLimits
+from worker.adapters.call_guard import CallGuard, Trouble, Upstream
+from worker.adapters.circuit_breaker import BreakerLimits, CircuitBreaker
+from worker.adapters.system_clock import SystemClock
+from worker.adapters.vendor_failures import kind_of
+from worker.model import AttemptOutcome
+from worker.places import Places
 
 QUESTION = "When are you open on weekdays?"
 HOURS = {"Hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
@@ -95,6 +108,79 @@ def test_an_open_breaker_spares_the_model_and_closes_after_a_probe(engine: Runni
     assert series(engine, 'hushgate_breaker_state{upstream="model"}') == 0
     assert series(engine, 'hushgate_upstream_not_called_total{upstream="model",why="circuit_open"}') >= 1
     assert answered["decision"] == "respond"
+
+
+def test_a_held_event_is_explained_by_the_server_that_holds_it(
+    engine: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server without a moderation API: publish, explain and doctor name the status and both remedies."""
+    monkeypatch.setattr(publish, "QUIET_S", 0.5)
+    user_id = engine.account(documents=HOURS)
+    engine.sandbox.add_rule("moderations", "404")
+    keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
+    shell = shell_at(tmp_path, DATABASE_URL=engine.url, REDIS_URL=engine.redis_url, **keys)
+    line = json.dumps(body_of("held", user_id=user_id, text=QUESTION))
+    waited = shell.run("publish", "-", "--wait", "--timeout", "6", stdin=line.encode())
+    (explained,) = shell.run("explain", "held").rows
+    ended = shell.run("doctor", "--offline")
+    (checked,) = [each for each in ended.rows if each["check"] == "upstream moderation"]
+    engine.sandbox.reset()
+    answered = engine.decided(user_id, "held")
+    (later,) = shell.run("explain", "held").rows
+    again = json.dumps(body_of("answered", user_id=user_id, text=QUESTION))
+    decided = shell.run("publish", "-", "--wait", "--raw", stdin=f"{again}\nnonsense".encode())
+
+    assert (waited.code, waited.rows[0]["unfinished"]) == (1, 1)
+    for shown in (waited.err, explained["problem"]):
+        assert "moderation: misconfigured, HTTP 404; " in shown
+        assert "HUSHGATE_MODERATION_URL" in shown
+        assert "HUSHGATE_MODERATION=off" in shown
+    assert waited.err.count("moderation: misconfigured") == 1
+    assert (ended.code, checked["state"]) == (1, "fail")
+    assert "misconfigured, HTTP 404; 1 events wait in workers" in checked["found"]
+    assert "HUSHGATE_MODERATION=off" in checked["fix"]
+    assert (answered["reason_code"], later["problem"]) == ("REPLIED", "")
+    assert (decided.code, decided.rows) == (0, [{"published": 2, "skipped": 0, "unfinished": 0}])
+    assert "answered: respond because REPLIED: " in decided.err
+    assert "nine to six on weekdays" in decided.err.split("  sent: ")[1]
+    assert ": dead letter, not_json: " in decided.err
+
+
+async def test_the_cause_of_a_hold_is_logged_each_minute(redis_url: str) -> None:
+    """With the number of held events; never without one, and no more when the server answers."""
+    upstream = Upstream(name="moderation", url="http://127.0.0.1", key_id="none", model="m")
+    guard = CallGuard(
+        upstream=upstream,
+        breaker=CircuitBreaker(BreakerLimits()),
+        places=Places(1),
+        kind_of=kind_of,
+        limits=UpstreamLimits(SystemClock(lambda: datetime.now(UTC)), {}, longest_pause_s=1.0),
+    )
+    trouble, now_s, held = Trouble(AttemptOutcome.MISCONFIGURED, 404), 0.0, 0
+    async with connect(redis_url) as redis:
+        reporter = UpstreamReporter(
+            redis=redis,
+            stream="s",
+            worker="w",
+            guards=(guard,),
+            ahead_s=lambda: 0.0,
+            held=lambda: held,
+            now_s=lambda: now_s,
+        )
+        lines = []
+        for now_s, held, guard.trouble in (  # noqa: B007  # read by the lambdas
+            (0.0, 0, trouble),
+            (2.0, 3, trouble),
+            (60.0, 3, trouble),
+            (62.0, 4, trouble),
+            (64.0, 0, None),
+            (66.0, 1, trouble),
+        ):
+            with capture_logs() as logged:
+                await reporter.report()
+            lines.append([each["held"] for each in logged if each["event"] == "events_held"])
+
+    assert lines == [[], [3], [], [4], [], [1]]
 
 
 def test_a_judge_that_hangs_takes_no_places_from_moderation_and_completions(engine: Running) -> None:

@@ -278,15 +278,22 @@ def test_a_server_that_redirects_elsewhere_is_no_wrong_model(shell: Shell) -> No
     assert found["live model call"]["fix"].startswith("set HUSHGATE_MODEL_URL to the address")
 
 
-def test_a_moderation_call_that_fails_says_what_to_correct(shell: Shell, sandbox: SandboxHandle) -> None:
-    """A revoked key is found before events are."""
-    sandbox.add_rule("moderations", "401")
+@pytest.mark.parametrize(
+    ("fault", "fix"),
+    [
+        ("401", "set HUSHGATE_MODERATION_KEY to a key that the endpoint accepts; "),
+        ("404", "check HUSHGATE_MODERATION and HUSHGATE_MODERATION_URL, or set HUSHGATE_MODERATION=off; "),
+    ],
+)
+def test_a_moderation_call_that_fails_says_what_to_correct(
+    shell: Shell, sandbox: SandboxHandle, fault: str, fix: str
+) -> None:
+    """A revoked key, or a server without moderation, is found before events are."""
+    sandbox.add_rule("moderations", fault)
     found, _ = doctor(shell, sandbox.base_url, "--live")
 
     assert found["live moderation call"]["state"] == "fail"
-    assert found["live moderation call"]["fix"].startswith(
-        "set HUSHGATE_MODERATION_KEY to a key that the endpoint accepts"
-    )
+    assert found["live moderation call"]["fix"].startswith(fix)
 
 
 def declared(url: str, **more: object) -> str:

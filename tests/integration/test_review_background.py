@@ -190,6 +190,53 @@ def test_a_link_from_the_command_line_signs_in_once(run: Any, database_url: str)
         assert lee.get("/profile").status_code == 200
 
 
+def test_a_token_from_the_command_line_may_do_what_its_person_may(run: Any, database_url: str) -> None:
+    """Within its scopes; shown once, one line of the access log without the secret, ended with its person."""
+    run("add-person", "bot", "--role", "viewer", "--account", "shop", "--no-password")
+    code, (row,), _ = run("add-token", "Bot", "--scope", "read", "--name", "nightly", "--days", "7")
+    header = {"Authorization": f"Bearer {row['token']}"}
+    with site(database_url) as visitor:
+        allowed = visitor().get("/api/v1/decisions?account=shop", headers=header).status_code
+        refused = visitor().get("/api/v1/waiting?account=other", headers=header).status_code
+        run("disable", "bot")
+        ended = visitor().get("/api/v1/decisions?account=shop", headers=header).status_code
+    with psycopg.connect(database_url) as connection:
+        logged = connection.execute(
+            "SELECT user_id, person, detail FROM access_log WHERE action = 'token'"
+        ).fetchall()
+
+    assert (code, row["login"], row["scopes"], row["days"]) == (0, "bot", ["read"], 7)
+    assert (allowed, ended) == (200, 401)
+    assert refused == 403
+    ((user_id, person, detail),) = logged
+    assert (user_id, "command line" in person) == ("shop", True)
+    assert (detail["changed"], detail["login"]) == ("made", "bot")
+    assert row["token"] not in str(detail)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bot",), "--scope"),
+        (("bot", "--scope", "all"), "'all'"),
+        (("bot", "--scope", "read", "--days", "0"), "--days"),
+        (("bot", "--scope", "read", "--name", " "), "--name: expected 1 to"),
+        (("bot", "--scope", "read", "--fail-open"), "--fail-open: expected --scope check, got read"),
+        (("other", "--scope", "read"), "got 'other'"),
+        (("gone", "--scope", "read"), "got gone, who is disabled"),
+    ],
+)
+def test_a_token_that_cannot_be_made_says_why(run: Any, words: tuple[str, ...], said: str) -> None:
+    """The error names option, expectation and value; no token is stored."""
+    for login in ("bot", "gone"):
+        run("add-person", login, "--role", "viewer", "--account", "shop")
+    run("disable", "gone")
+    code, rows, output = run("add-token", *words)
+
+    assert (code != 0, rows) == (True, [])
+    assert said in output
+
+
 def test_roles_and_access_are_given_and_taken(run: Any) -> None:
     """Each change is one line, and the list shows it."""
     run("add-person", "sam", "--role", "viewer", "--account", "shop")

@@ -32,6 +32,18 @@ FAILING: Final = frozenset(
 """Outcomes that open a breaker. A limit, a refused input or a wrong key is an answer of a working server."""
 
 
+LASTING: Final = FAILING | {AttemptOutcome.RATE_LIMITED, AttemptOutcome.MISCONFIGURED}
+"""Outcomes that the next call of any event would have too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why the last call of an upstream failed; ``status`` is of HTTP, None without an answer."""
+
+    kind: AttemptOutcome
+    status: int | None
+
+
 class NotCalled(ApiError):
     """The upstream was not called.
 
@@ -142,6 +154,7 @@ class CallGuard:
         shared: a call is of several events, so none of them limits its wait.
         kind_of: sorts an error of a call; None for a bug.
         not_called: counts a call that was not made.
+        trouble: what the last call met, and the next one would; None: the last call was answered.
     """
 
     upstream: Upstream
@@ -151,6 +164,7 @@ class CallGuard:
     limits: CallLimits | None = None
     shared: bool = False
     not_called: Callable[[AttemptOutcome], None] = lambda _: None
+    trouble: Trouble | None = None
 
     @asynccontextmanager
     async def call(self, tokens: int = 0) -> AsyncIterator[None]:
@@ -210,7 +224,10 @@ class CallGuard:
         except Exception as error:
             failed = True  # also where the error cannot be sorted: a probe must end
             try:
-                failed = self.kind_of(error) in FAILING
+                kind = self.kind_of(error)
+                failed = kind in FAILING
+                status = error.status if isinstance(error, ApiStatusError) else None
+                self.trouble = Trouble(kind, status) if kind in LASTING else None
             finally:
                 self.breaker.ended(admission, failed=failed)
             if self.limits is not None and isinstance(error, ApiStatusError):
@@ -218,6 +235,7 @@ class CallGuard:
             raise
         else:
             self.breaker.ended(admission, failed=False)
+            self.trouble = None
 
     def learned(self, headers: Mapping[str, str]) -> None:
         """Note the headers of an answer."""

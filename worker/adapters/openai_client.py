@@ -14,7 +14,13 @@ from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.error_bodies import code_of, error_in_success, inner_error, message_of
 from worker.adapters.openai_http import ApiAnswer, ApiClient, ObserveRequest, status_error
-from worker.adapters.vendor_failures import NotTheApi, VendorFailure, misconfigured, status_of_words
+from worker.adapters.vendor_failures import (
+    NotTheApi,
+    VendorFailure,
+    misconfigured,
+    remedy,
+    status_of_words,
+)
 from worker.model import AttemptOutcome
 
 log = structlog.get_logger(__name__)
@@ -47,7 +53,13 @@ class Watch:
             self._doubted = True
             return
         self._usable = False
-        log.error("endpoint_misconfigured", endpoint=self._endpoint, cause=known.cause, status=known.status)
+        log.error(
+            "endpoint_misconfigured",
+            endpoint=self._endpoint,
+            cause=known.cause,
+            status=known.status,
+            fix=remedy(self._endpoint),
+        )
         self._report(misconfigured(known))
 
     def worked(self) -> None:

@@ -39,6 +39,14 @@ PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
 """Statuses after which the same call may succeed later; so may any status from 500."""
 KEY: Final = frozenset({401, 403, 407})
 FORBIDDEN: Final = 403
+REMEDIES: Final = {
+    "moderation": "name a server with a moderation API (HUSHGATE_MODERATION_URL, HUSHGATE_MODERATION_KEY), or"
+    " set HUSHGATE_MODERATION=off, or choose classifiers in the account's moderators",
+    "classifier": "correct HUSHGATE_CLASSIFIERS, or choose other moderators for the account",
+    "model": "correct HUSHGATE_MODEL_URL, HUSHGATE_MODEL or the key",
+    "judge": "correct HUSHGATE_JUDGE_URL, HUSHGATE_JUDGE or the key",
+    "embedding": "correct HUSHGATE_EMBEDDINGS_URL, or set HUSHGATE_EMBEDDINGS=off",
+}
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -72,6 +80,11 @@ class VendorFailure:
     def may_succeed_later(self) -> bool:
         """True when the same call may succeed later."""
         return self.kind not in {AttemptOutcome.REJECTED, AttemptOutcome.MISCONFIGURED}
+
+
+def remedy(upstream: str) -> str:
+    """What corrects an upstream that refuses this deployment, such as ``moderation`` or ``model other``."""
+    return REMEDIES[upstream.partition(" ")[0]]
 
 
 def storable(text: str) -> str:
