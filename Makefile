@@ -38,7 +38,7 @@ $(VENV)/bin/python:
 $(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
 	@echo "setting up $(VENV) from requirements.lock (once; 1 to 5 minutes, a dot a package) ..."
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
-	  | awk '/^Collecting/ { printf "."; fflush() } END { print "" }'
+	  | awk '/^(Collecting|Processing) / { printf "."; fflush() } END { print "" }'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 

@@ -119,8 +119,8 @@ class Checks:
         digest = request_hash(request)
         try:
             async with asyncio.timeout(STORE_S):
-                known = await look_up_check(parts.pool, event)
                 live = await parts.rulebooks.get(event.user_id)
+                known = await look_up_check(parts.pool, event, counts_author=live.counts_authors)
         except TimeoutError:
             raise _away("Postgres does not answer.") from None
         if known.request_hash is not None:

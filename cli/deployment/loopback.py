@@ -35,15 +35,6 @@ def require_free(host: str, port: int, *, name: str = "review pages", change: st
         ) from error
 
 
-def is_free(port: int) -> bool:
-    """Whether a server could listen on this port of loopback now."""
-    try:
-        _bound_port("127.0.0.1", port)
-    except OSError:
-        return False
-    return True
-
-
 @contextmanager
 def review_address() -> Iterator[str]:
     """The address of a demo's pages: the usual port, or a free port while another demo uses that."""

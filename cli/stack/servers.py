@@ -110,7 +110,6 @@ class Stack:
             ) from None
         self._lock = lock
         _end_left_over(self.redis_folder)
-        self._redis_port, self._redis_password = data_folder.redis_login(self._folder)
 
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
@@ -122,6 +121,8 @@ class Stack:
 
     def start_redis(self) -> None:
         """Start Valkey, or start it again on the same files and port."""
+        if self._data and self._valkey is None:  # not earlier: another process may take the port meanwhile
+            self._redis_port, self._redis_password = data_folder.redis_login(self._folder)
         data = self.redis_folder
         data.mkdir(mode=0o700, exist_ok=True)  # its append-only file holds what users wrote
         users = data / "users.acl"

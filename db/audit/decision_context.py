@@ -40,6 +40,20 @@ _REPLY: Final = (
     outbox.c.metadata["sentences"].label("reply_sentences"),
     *state.SELECTED,
 )
+_EARLIER: Final = outbox.alias("earlier")
+_DISCLOSURE: Final = sa.case(
+    (
+        ~sa.exists().where(
+            _EARLIER.c.user_id == outbox.c.user_id,
+            _EARLIER.c.conversation_id == outbox.c.conversation_id,
+            _EARLIER.c.id < outbox.c.id,
+            _EARLIER.c.delivered_at.is_not(None),
+            _EARLIER.c.disclosure.is_not(None),
+        ),
+        outbox.c.disclosure,
+    )
+).label("reply_disclosure")
+"""What is sent before the reply; NULL when an earlier reply of the conversation had the disclosure."""
 INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _SENT: Final = ai_decisions.outerjoin(
@@ -160,7 +174,7 @@ def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
     for table, condition in joined:
         source = source.outerjoin(table, condition)
     return (
-        sa.select(ai_decisions, HIGH_SCORE_CATEGORIES, ASSESSED.label("assessed"), *_REPLY)
+        sa.select(ai_decisions, HIGH_SCORE_CATEGORIES, ASSESSED.label("assessed"), *_REPLY, _DISCLOSURE)
         .select_from(source)
         .where(*here)
     )

@@ -22,7 +22,7 @@ from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
-from db.tables import IS_CHECK, ai_decisions, event_keys
+from db.tables import IS_CHECK, ai_decisions, checks, event_keys
 from worker.model import Tier
 
 RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
@@ -262,16 +262,17 @@ def _trace(filters: Filters) -> Iterator[Condition]:
 
 
 def _event(filters: Filters) -> Iterator[Condition]:
-    """The time of an event's decision, while ``event_keys`` has it."""
+    """The time of an event's decision, and of a check with the same id, while a key table has either."""
     if filters.event_id is None or filters.user_id is None:
         return
-    known = (
-        sa.select(event_keys.c.created_at)
-        .where(event_keys.c.user_id == filters.user_id, event_keys.c.event_id == filters.event_id)
+    known = [
+        sa.select(keys.c.created_at)
+        .where(keys.c.user_id == filters.user_id, keys.c.event_id == filters.event_id)
         .scalar_subquery()
-    )
-    yield ai_decisions.c.created_at >= sa.func.coalesce(known, sa.text("'-infinity'"))
-    yield ai_decisions.c.created_at <= sa.func.coalesce(known, sa.text("'infinity'"))
+        for keys in (event_keys, checks)
+    ]
+    yield ai_decisions.c.created_at >= sa.func.coalesce(sa.func.least(*known), sa.text("'-infinity'"))
+    yield ai_decisions.c.created_at <= sa.func.coalesce(sa.func.greatest(*known), sa.text("'infinity'"))
 
 
 def _people(filters: Filters) -> Iterator[Condition]:

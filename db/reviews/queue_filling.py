@@ -11,7 +11,7 @@ from db.connection import Connection
 from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.reviews.queues import Drawn, Queue, QueueKind, Sample, Stratum
 from db.rows import account_parameters
-from worker.reasons import ReasonFamily, reasons_of
+from worker.reasons import Reason, ReasonFamily, reasons_of
 
 LOOK_BACK: Final = timedelta(days=7)
 """A queue that was not filled for longer continues from here; use a filter for older decisions."""
@@ -21,8 +21,11 @@ SLICE: Final = 10_000
 """Decisions read by one statement: about 50 ms."""
 SLICES: Final = 5
 """Statements per call; the next call continues."""
-FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.FEEDBACK)
-"""Silent endings that follow from settings or the clock, or are feedback, and need no review."""
+FACTS: Final = (
+    *reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.FEEDBACK),
+    Reason.MESSAGE_CHECKED,
+)
+"""Silent endings that follow from settings or the clock, are feedback or let a program answer: no review."""
 
 LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR NO KEY UPDATE SKIP LOCKED")
 OPEN: Final = sa.text("""
@@ -58,16 +61,22 @@ DAY_OF: Final = """
 """
 OBJECTED: Final = sa.text("""
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
-    SELECT :queue, o.decision_id, o.decision_at, o.user_id, min(o.objection), :now
+    SELECT :queue, o.decision_id, o.decision_at, o.user_id, max(o.objection), :now
     FROM objections o
     WHERE o.objected_at >= :since AND o.objected_at < :until
         AND (:every OR o.user_id = ANY(:accounts))
         AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = o.decision_id
                         AND s.state <> 'open' AND s.updated_at > o.objected_at)
     GROUP BY o.decision_id, o.decision_at, o.user_id ORDER BY o.decision_at, o.decision_id
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (queue_id, decision_id, only_for) DO UPDATE
+        SET stratum = excluded.stratum, done_at = NULL, review_id = NULL, claimed_by = NULL,
+            claimed_until = NULL, skipped_by = '{}'
+        WHERE excluded.stratum = 'late_moderation' AND queue_items.done_at IS NOT NULL
 """)
-"""The objection, ``feedback`` or ``late_moderation``, is the item's stratum."""
+"""The objection, ``feedback`` or ``late_moderation``, is the item's stratum.
+
+Later feedback opens no second review; what moderation flags after the review does.
+"""
 OBJECTION_OVERLAP: Final = timedelta(minutes=10)
 """Objections read again: the reply may be recorded as sent after the customer rated the reply."""
 STRATA: Final = {Stratum.NONE: "''"} | {

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from db.people.api_tokens import TokenScope
 from gateway.check_intake import BODY_BYTES, CheckIntake
-from gateway.contracts.checking import ACCOUNT, account_of, check_id, new_check
+from gateway.contracts.checking import ACCOUNT, account_of, check_id, new_check, stopped
 from review.access import Right
 from review.api.body import JSON, read_body
 from review.http.page_routes import PageRoute
@@ -110,11 +110,11 @@ class DifyDoor:
             **{kind: text},
         )
         (verdict,) = await self._intake.verdicts(visit, [check])
-        if verdict.verdict is CheckOutcome.ALLOW:
+        if stopped([verdict]) or (asked.point == INPUT and verdict.verdict is not CheckOutcome.ALLOW):
+            return DifyAnswer(flagged=True, preset_response=visit.query["preset_response"])
+        if verdict.text is None or verdict.text == text:
             return DifyAnswer()
-        if verdict.verdict is CheckOutcome.REWRITE and verdict.text and asked.point == OUTPUT:
-            return DifyAnswer(flagged=True, action="overridden", text=verdict.text)
-        return DifyAnswer(flagged=True, preset_response=visit.query["preset_response"])
+        return DifyAnswer(flagged=True, action="overridden", text=verdict.text)
 
 
 def _input(params: DifyParams) -> str:

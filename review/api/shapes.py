@@ -113,11 +113,13 @@ class ConversationConfidences:
 class WholeDecision(DecisionLine):
     """A decision with its snapshot; ``reply_draft`` is the reply as assessed, with its citation marks.
 
-    ``reply_sentences`` are those that a judge supported, as on the reply stream; null without a reading.
+    The sent text is ``reply_disclosure``, where there is one, and ``reply_text``. ``reply_sentences`` are
+    those that a judge supported, as on the reply stream; null without a reading.
     """
 
     snapshot_json: Mapping[str, Any]
     reply_text: str | None
+    reply_disclosure: str | None
     reply_draft: str | None
     reply_sources: tuple[Mapping[str, Any], ...] | None
     reply_sentences: tuple[Mapping[str, Any], ...] | None

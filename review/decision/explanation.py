@@ -56,6 +56,8 @@ def answer_sentence(answer: PersonAnswer | None) -> str:
 
 
 def _too_late(facts: ExplanationFacts) -> str:
+    if facts.snapshot.checked is not None:
+        return _("The check was not ready within the deadline that the program gave.")
     decided_at: datetime = facts.row["created_at"]
     times = [each for each in (facts.snapshot.received_at, facts.snapshot.created_at) if each is not None]
     age_s = max(0.0, (decided_at - min(times)).total_seconds()) if times else 0.0

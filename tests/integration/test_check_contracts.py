@@ -126,7 +126,9 @@ def test_dify_pings_and_moderates_input_and_output(peer: Peer) -> None:
     body = {"point": "app.moderation.input", "params": {"app_id": "1", "inputs": {"a": RULE}, "query": "Hi"}}
     said = {"point": "app.moderation.output", "params": {"app_id": "1", "text": "Good morning"}}
     stopped = peer.answer(f"{DIFY}?preset_response=No.", body)
+    cleaned = peer.answer(DIFY, {"point": "app.moderation.output", "params": {"text": "Good\u200b bye"}})
 
+    assert (cleaned["action"], cleaned["text"]) == ("overridden", "Good bye")
     assert peer.answer(DIFY, {"point": "ping"})["result"] == "pong"
     assert (stopped["flagged"], stopped["action"], stopped["preset_response"]) == (
         True,
@@ -134,7 +136,7 @@ def test_dify_pings_and_moderates_input_and_output(peer: Peer) -> None:
         "No.",
     )
     assert peer.answer(DIFY, said)["flagged"] is False
-    assert [code for _, code in peer.checks()] == ["DRAFT_CHECKED", "FLAGGED_RULE"]
+    assert [code for _, code in peer.checks()] == ["DRAFT_CHECKED", "DRAFT_CHECKED", "FLAGGED_RULE"]
 
 
 def test_agentgateway_passes_and_rejects(peer: Peer) -> None:

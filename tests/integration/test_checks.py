@@ -215,7 +215,8 @@ def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, 
     sent = program.verdict(user_id, message=ASKED, draft=draft)
     kept = program.verdict(user_id, message=ASKED, draft="On Sundays.", passages=PASSAGES, shadow=True)
     visitor, _ = person_at(visitors, program.url, Role.REVIEWER, account=user_id)
-    pages = [visitor.get(f"/decisions/{each['decision_id']}").text for each in (sent, kept)]
+    late = program.post({"user_id": user_id, "message": ASKED}, **{"Hushgate-Deadline-Ms": "1"}).json()
+    pages = [visitor.get(f"/decisions/{each['decision_id']}").text for each in (sent, kept, late)]
     listed = {
         source: visitor.get(f"/api/v1/decisions?account={user_id}&source={source}").json()["decisions"]
         for source in ("check", "stream")
@@ -224,8 +225,10 @@ def test_reviewers_find_a_check_with_its_verdict_and_its_text(program: Program, 
     assert "<script>alert(1)" not in pages[0]
     assert "&lt;script&gt;alert(1)&lt;/script&gt; We are open." in pages[0]
     assert "Nothing was sent." not in pages[0]
+    assert "no longer chosen" not in pages[0]
+    assert "within the deadline that the program gave" in pages[2]
     assert "Without shadow mode: <strong>hold</strong>" in pages[1]
-    assert {each["id"] for each in listed["check"]} == {sent["decision_id"], kept["decision_id"]}
+    assert {each["id"] for each in listed["check"]} == {each["decision_id"] for each in (sent, kept, late)}
     assert listed["stream"] == []
 
 
@@ -276,6 +279,27 @@ def test_a_check_that_cannot_be_made_fails_closed_unless_the_token_says_otherwis
     assert found["failed_open"] is opens
     assert logged == ([{"id": found["decision_id"]}] if opens else [])
     assert program.decision(found)["snapshot_json"]["checked"]["failed_open"] is opens
+
+
+def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
+    """A draft is cleaned as a model's is; the text of the verdict is the cleaned draft."""
+    user_id = program.account()
+    clean = program.verdict(user_id, draft="We are o\u200bpen.")
+    link = program.verdict(user_id, draft="Pay at evil\u200b.com please.")
+
+    assert (clean["verdict"], clean["text"]) == ("allow", "We are open.")
+    assert (link["verdict"], link["matched_rule"]) == ("hold", "reply_content:link")
+
+
+def test_rules_read_what_is_counted_of_the_author_that_a_check_names(program: Program) -> None:
+    """Checks without an author have no strikes in common."""
+    user_id = program.account(flagged_keywords=["{author.strikes >= 1}", "grenade"])
+    named = [program.verdict(user_id, message=text, author_id="ann") for text in ("A grenade.", "Hello")]
+    unnamed = [program.verdict(user_id, message=text) for text in ("A grenade.", "Hello")]
+
+    assert [each["verdict"] for each in named] == ["block", "block"]
+    assert named[1]["matched_rule"].startswith("flagged_author:")
+    assert [each["verdict"] for each in unnamed] == ["block", "allow"]
 
 
 def test_shadow_mode_allows_and_stores_the_true_verdict(program: Program) -> None:
@@ -410,9 +434,9 @@ def test_only_the_scope_of_checks_checks(program: Program, scope: TokenScope) ->
 
 
 def test_a_checked_message_is_still_answered_as_an_event(
-    program: Program, database_url: str, redis_url: str, sandbox: SandboxHandle
+    program: Program, database_url: str, redis_url: str, sandbox: SandboxHandle, visitors: Visitors
 ) -> None:
-    """The ids of both are apart, and every entry of the stream is accounted for."""
+    """The ids of both are apart and the list finds both by it; every entry of the stream is accounted for."""
     user_id = program.account()
     ids = {"conversation_id": "c9", "message_id": "m9", "author_id": "ann"}
     program.verdict(user_id, id="e9", message=ASKED, **ids)
@@ -420,6 +444,10 @@ def test_a_checked_message_is_still_answered_as_an_event(
     with running(database_url, redis_url, sandbox) as engine:
         engine.publish(user_id, ASKED, event_id="e9", **ids)
         decided = eventually(lambda: engine.row(query, user_id), "the decision on the event")
+    visitor, _ = person_at(visitors, program.url, Role.REVIEWER, account=user_id)
+    listed = visitor.get(f"/api/v1/decisions?account={user_id}&event=e9").json()["decisions"]
+
+    assert len(listed) == 2
 
     assert decided["reason_code"] != "MESSAGE_REPEATED"
     assert asyncio.run(_holds(database_url))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from redis import Redis
 
 from cli.exit_codes import ExitCode
 from db import dead_letters, outbox
+from db.audit.decision_context import get_decision
 from db.commits.stored_event import look_up_event
 from db.connection import Connection
 from db.dead_letters import DeadLetter
@@ -571,10 +573,13 @@ def test_the_disclosure_stands_before_the_reply_that_had_it(shell: Shell, databa
     second = replied(reply="At ten.", disclosure=said)
     again = replace(second.event, user_id=about.user_id, conversation_id=about.conversation_id)
     record(database_url, replace(second, event=again))
+    ids = (first.decision_id, second.decision_id)
     found = [explained(shell, each)["texts"]["disclosure"] for each in (about.event_id, again.event_id)]
     shown = shell.on_terminal("explain", about.event_id, columns=200).out
+    whole = [stored(database_url, partial(get_decision, decision_id=each)) for each in ids]
 
     assert found == [said, None]
+    assert [each and each["reply_disclosure"] for each in whole] == found
     assert shown.index(said) < shown.index("At nine.")
 
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from httpx2 import Response
 
 from compliance.erasure.records import ErasureKind
 from db.audit.decision_list import load_page
@@ -22,11 +23,14 @@ from db.customer_feedback.reading import (
     feedback_verdict,
     list_feedback,
 )
+from db.people.records import Role
 from db.reviews import queue_filling, queues
 from db.reviews.list_marks import load_list_marks
+from tests.integration.test_review_pages import SEEN
 from tests.support.conversing import HOURS, QUESTION, TALK, rate
 from tests.support.erasing import erase, places
 from tests.support.review_rows import rate as feedback_rows
+from tests.support.reviewing import Visitors, add_person, signed_in
 from tests.support.running import Running, eventually
 from worker.reasons import Reason
 
@@ -159,6 +163,52 @@ def test_wrong_after_a_sent_reply_opens_one_review(engine: Running) -> None:
     )
 
     assert queued == [{"decision_id": made["id"], "stratum": "feedback"}]
+
+
+def test_a_reviewer_overturns_what_a_customer_calls_wrong(engine: Running, visitors: Visitors) -> None:
+    """From the queue; a second customer opens no second review; texts that are flagged later do."""
+    user_id, made = answered(engine)
+    rate(engine, user_id, "<script>alert(1)</script> <img src=x onerror=alert(1)>", thumb="down")
+    reviewer = signed_in(visitors, add_person(engine.url, Role.REVIEWER, account=user_id))
+    (queue,) = [q for q in read(engine.url, queues.list_open_queues) if q.kind == "objections"]
+    reviewer.get("/queues")
+    dealt = reviewer.post(f"/queues/{queue.id}/next").headers["location"]
+    page = reviewer.get(dealt)
+    form = {"ruling": "overturn", "reason": "SHOULD_ESCALATE", "note": "the wrong day"}
+
+    def rule(shown: Response) -> Response:
+        (seen,) = set(SEEN.findall(shown.text))
+        return reviewer.post(f"/decisions/{made['id']}/review", seen=seen, **form)
+
+    def next_item() -> str:
+        reviewer.get("/queues")
+        return str(reviewer.post(f"/queues/{queue.id}/next").headers["location"])
+
+    ruled = rule(page)
+    engine.decide(
+        user_id, "", type="feedback", feedback={"thumb": "down"}, conversation_id=TALK, message_id="m1",
+        author_id="another",
+    )  # fmt: skip
+    after_second = next_item()
+    engine.database.execute(
+        """INSERT INTO unmoderated_texts (decision_id, decided_at, user_id, conversation_id, message_id,
+            author_id, event_id, scope, roles, checked_at, result, matched_rule)
+        SELECT id, created_at, user_id, conversation_id, message_id, author_id, event_id, scope, '{user}',
+            now(), 'flagged', 'openai_moderation:hate' FROM ai_decisions WHERE id = %s""",
+        (made["id"],),
+    )
+    after_late = next_item()
+    rule(reviewer.get(after_late))
+    state = engine.row("SELECT state FROM review_states WHERE decision_id = %s", made["id"])
+
+    assert dealt.startswith(f"/decisions/{made['id']}?item=")
+    assert "&lt;script&gt;alert(1)" in page.text
+    assert "<script>alert(1)" not in page.text
+    assert ruled.status_code == 303, ruled.text
+    assert state == {"state": "overturn"}
+    assert str(made["id"]) not in after_second
+    assert after_late.startswith(f"/decisions/{made['id']}?item=")
+    assert str(made["id"]) not in next_item()
 
 
 def test_lists_find_decisions_by_what_customers_say(engine: Running) -> None:

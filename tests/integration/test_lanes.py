@@ -78,9 +78,9 @@ async def die(redis: Redis, name: str) -> None:
 async def test_upkeep_of_a_worker_that_has_not_read_yet_is_silent(redis: Redis) -> None:
     """A worker that waits for a model has neither stream nor group, and nothing to repair."""
     lanes = Lanes(redis, stream=STREAM, worker="w1", keep_bytes=KEEP_BYTES)
-    upkeep = LaneUpkeep(lanes, EngineLimits(heartbeat_ttl_s=0.02), lambda: None)
+    upkeep = LaneUpkeep(lanes, EngineLimits(heartbeat_ttl_s=0.4), lambda: None)
     with capture_logs() as logs, pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
+        async with asyncio.timeout(0.6):
             await asyncio.gather(*upkeep.jobs())
 
     assert [line["event"] for line in logs] == []

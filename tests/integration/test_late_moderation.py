@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from db.late_moderation import settling
+from db.outbox import LOCK_CONVERSATION
 from db.people.records import Role
 from db.pool import create_pool
 from tests.integration.test_decision_page import reading
@@ -18,6 +22,24 @@ from tests.support.running import Running, eventually
 from worker.late_moderation import LateCheck, LateResult
 from worker.model import Account
 
+WORKER = """
+import asyncio, sys
+from datetime import UTC, datetime, timedelta
+from db.late_moderation.settling import claim_unmoderated, settle
+from db.pool import create_pool
+from worker.late_moderation import LateCheck, LateResult
+from worker.model import Account
+
+async def work(url, user_id):
+    account, now = Account(user_id=user_id, version=1, retract_flagged=True), datetime.now(UTC)
+    harm = LateCheck(result=LateResult.FLAGGED, matched_rule="openai_moderation:hate")
+    async with create_pool(url, size=1, application="killed", role="hushgate_worker") as pool:
+        found = await claim_unmoderated(pool, now + timedelta(days=9), 100)
+        (mine,) = [each for each in found if each.user_id == user_id]
+        await settle(pool, mine, harm, account, now)
+
+asyncio.run(work(*sys.argv[1:]))
+"""
 HARM = LateCheck(result=LateResult.FLAGGED, matched_rule="openai_moderation:hate")
 
 
@@ -182,6 +204,29 @@ def test_an_exchange_is_settled_once_and_claims_of_killed_workers_end(outage: Ru
     claimed, settled = asyncio.run(race())
 
     assert (claimed, settled) == ([1, 0, 1], [False, True])
+    assert (count(outage, "quarantine", user_id), count(outage, "retractions", user_id)) == (2, 1)
+
+
+def test_a_worker_that_is_killed_while_it_settles_leaves_the_exchange_to_another(outage: Running) -> None:
+    """SIGKILL inside the transaction: nothing of it stays, and the next check settles once."""
+    user_id, _ = passed(outage, retract_flagged=True)
+    held = {"user_id": user_id, "conversation_id": TALK}
+    waits = "SELECT pid FROM pg_stat_activity WHERE application_name = 'killed' AND wait_event = 'advisory'"
+    with psycopg.connect(outage.url) as lock:
+        lock.execute(LOCK_CONVERSATION, held)
+        worker = subprocess.Popen([sys.executable, "-c", WORKER, outage.url, user_id])
+        try:
+            eventually(lambda: outage.row(waits), "the worker in its transaction")
+        finally:
+            worker.kill()
+            worker.wait()
+    left = waiting(outage, user_id)[0]["result"], count(outage, "quarantine", user_id)
+    outage.sandbox.drop_rules()
+    outage.sandbox.add_rule("moderations", "flagged", value="hate")
+    found = checked(outage, user_id)
+
+    assert left == (None, 0)
+    assert found["result"] == "flagged"
     assert (count(outage, "quarantine", user_id), count(outage, "retractions", user_id)) == (2, 1)
 
 

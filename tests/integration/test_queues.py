@@ -443,7 +443,7 @@ def test_a_queue_that_is_being_filled_takes_decisions(database_url: str) -> None
 
 
 def test_a_sample_is_repeatable_and_unbiased(database_url: str) -> None:
-    """A share of each stratum within what chance allows; facts of settings are never drawn."""
+    """A share of each stratum within what chance allows; facts of settings and checked messages are not."""
     at = NOW - timedelta(hours=3)
     rules = {f"flagged_keyword:{name}": number for name, number in (("often", 1500), ("rare", 500))}
     made = [
@@ -451,7 +451,8 @@ def test_a_sample_is_repeatable_and_unbiased(database_url: str) -> None:
         for rule, wanted in rules.items()
         for number in range(wanted)
     ]
-    off = [ignored(at=at, reason_code=Reason.AI_DISABLED, user_id="sampled") for _ in range(50)]
+    facts = [Reason.AI_DISABLED, Reason.MESSAGE_CHECKED] * 25
+    off = [ignored(at=at, reason_code=reason, user_id="sampled") for reason in facts]
     record(database_url, *made, *off)
     sample = Sample(share=0.2, per=Stratum.MATCHED_RULE, most=100_000, seed=7)
     one, two = (queue(database_url, QueueKind.SAMPLE, sample=sample) for _ in range(2))

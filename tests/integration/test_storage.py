@@ -93,7 +93,12 @@ async def test_a_month_without_partition_gets_one(
 ) -> None:
     """Neither a beat that stands still nor a long outage loses a decision, also with a takeover."""
     at = datetime(year, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-    late = replace(decision(at=at, reply=None), people_until=at + timedelta(hours=1) if with_people else None)
+    found = decision(at=at, reply=None)
+    late = replace(
+        found,
+        event=replace(found.event, conversation_id="late"),
+        people_until=at + timedelta(hours=1) if with_people else None,
+    )
 
     assert await record_decision(source, late) is Recorded.NEW
     assert rows(database_url, "ai_decisions", late.event.event_id) == 1

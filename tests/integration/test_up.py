@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import psutil
@@ -353,7 +354,7 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
                 found = redis.get("kept")
             assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
             assert found == b"8"
-            assert again.redis_url == first.redis_url
+            assert urlsplit(again.redis_url).password == urlsplit(first.redis_url).password
         assert "*" in ignored
         assert (data / "valkey.url").stat().st_mode & 0o777 == 0o600
 
@@ -374,6 +375,14 @@ def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
     data_folder.prepare(tmp_path)
 
     assert not (tmp_path / ".gitignore").exists()
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str) -> None:
+    """The line names the option, the path and the reason."""
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match=f"--data: expected a folder .*{name}"):
+        data_folder.prepare(tmp_path / name)
 
 
 @pytest.mark.usefixtures("restored_logging")

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +29,7 @@ from worker.settings import Settings
 
 INSTALL = Path(__file__).parents[2] / "deploy" / "install.md"
 EXTENSIONS = ("btree_gin", "pg_trgm")
-SERVICE_ROLES = ", ".join(dict.fromkeys(role for roles in logins.ROLES.values() for role in roles))
+SERVICE_ROLES = ", ".join(sorted(set(chain(*logins.ROLES.values()))))
 SHARE = "SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'"
 
 

@@ -122,6 +122,11 @@ FURTHER = {
     "I used search_documents": "instructions",
     "The code is " + "f" * 16: "instructions",
     "=HYPERLINK(A1)": "formula",
+    "_evil.com_": "link",
+    "EVIL.RU": "link",
+    "магазин.рф": "link",
+    "看evil。com吧": "link",
+    "1.2.3.4:8080": "link",
 }
 """Of our own: other languages and scripts, encodings, tricks of addresses, other mentions, secrets."""
 HARMLESS = [
@@ -144,6 +149,12 @@ HARMLESS = [
     "Password: at least 12 characters. Your token expires after one hour.",
     "The password of the Wi-Fi is Sommer2024Garten.",
     "Answer in the app, briefly, and bring the label [A].",
+    "Thanks for your message.we ship tomorrow, excl.shipping, e.g.Monday,i.e.not on Sunday at 9 p.m.at home.",
+    "Wir liefern i.d.R.innerhalb von 3 Tagen, d.h.wir melden uns. Gerne.wir warten.",
+    "Oui bien sûr.nous sommes ouverts, p.ex.lundi. La Sig.ra Rossi attende. Ud.puede venir.",
+    "Dạ bên em có ship.anh cho em xin địa chỉ nhé.cảm ơn anh. Buka jam 9 dll.ya kak.terima kasih.",
+    "Open t.a.v.de heer, m.b.t.uw vraag, bijv.zondag, tj.codziennie, np.rano, č.p.5, vb.gibi, dvs.hela.",
+    "Т.е.мы открыты.приходите завтра, ул.Ленина, г.Москва. Run nginx.service and order_form.py.",
 ]
 
 

@@ -200,6 +200,7 @@ def test_a_time_that_cannot_be_kept_is_named(keep: str, problem: str) -> None:
     [
         ("HUSHGATE_LMM_MODEL", ""),
         ("HUSHGATE_IMAGE", "registry/hushgate:1"),
+        ("HUSHGATE_GATEWAY", "http://127.0.0.1:8086"),
         ("HUSHGATE_REVIEW_SERVICE_HOST", "10.0.0.1"),
         ("HUSHGATE_PORT", "tcp://10.0.0.1:8085"),
         ("HUSHGATE_GATEWAY_PORT_8086_TCP_ADDR", "10.0.0.1"),

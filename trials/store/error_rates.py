@@ -17,17 +17,20 @@ from db.figures.figure_sql import EXPRESSIONS, SampleDimension
 from db.identifiers import uuid_at
 from db.rows import Row, all_rows, from_row, rows_as
 from worker.model import DecisionKind
-from worker.reasons import ReasonFamily, reasons_of
+from worker.reasons import Reason, ReasonFamily, reasons_of
 from worker.statistics.shares import Share, weighted
 
-NOT_AUTOMATED: Final = reasons_of(
-    ReasonFamily.SETTINGS,
-    ReasonFamily.TOO_LATE,
-    ReasonFamily.PEOPLE,
-    ReasonFamily.FEEDBACK,
-    ReasonFamily.HELD,
+NOT_AUTOMATED: Final = (
+    *reasons_of(
+        ReasonFamily.SETTINGS,
+        ReasonFamily.TOO_LATE,
+        ReasonFamily.PEOPLE,
+        ReasonFamily.FEEDBACK,
+        ReasonFamily.HELD,
+    ),
+    Reason.MESSAGE_CHECKED,
 )
-"""Endings that follow from settings or the clock, or that leave the message to people."""
+"""Endings that follow from settings or the clock, or that leave the message to people or a program."""
 
 
 class WrongKind(StrEnum):

@@ -14,7 +14,7 @@ from worker.moderation_holds import Holds
 from worker.payload.check_schema import CheckRequest
 from worker.ports import Ports, Retriever
 
-UNKNOWN_AUTHOR: Final = "unknown"
+UNKNOWN_AUTHOR_ID: Final = "unknown"
 """Author of a check that names none; an erasure finds such checks by conversation and account."""
 ENTRY: Final = "check"
 """Entry id of every check, as no stream carried it."""
@@ -30,7 +30,7 @@ def check_event(request: CheckRequest, *, check_id: str, at: datetime) -> Event:
         scope=request.scope,
         conversation_id=request.conversation_id or check_id,
         message_id=request.message_id or check_id,
-        author_id=request.author_id or UNKNOWN_AUTHOR,
+        author_id=request.author_id or UNKNOWN_AUTHOR_ID,
         text=revealed_text(request.message) or request.message,
         created_at=at,
         received_at=at,

@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from yarl import URL
 
+from worker.reply_content.top_level import TOP_LEVEL
+
 _END: Final = '[^\\s<>"|`，。；：！？、）》」』】]'
 _HOST: Final = r"[A-Za-z0-9\u00c0-\u024f\u0370-\u052f_-]+"
 WITH_SCHEME: Final = re.compile(
@@ -27,12 +29,15 @@ NEVER: Final = re.compile(
 """Code, data and local files instead of an address; data: and file: as words need more than the colon."""
 WITHOUT_SCHEME: Final = re.compile(rf"(?<![\w:/.\\])//(?:{_HOST}\.)+{_END}+")
 BARE: Final = re.compile(
-    rf"(?<![A-Za-z0-9\u00c0-\u024f\u0370-\u052f@＠._/\\-])(?:(?:{_HOST}\.)+[A-Za-z][A-Za-z0-9-]{{1,23}}|(?:\d{{1,3}}\.){{3}}\d{{1,3}})"
-    rf"(?![A-Za-z0-9_@-]|\.[A-Za-z0-9])(?P<rest>(?::\d{{2,5}})?(?:[/?#]{_END}*)?)"
+    rf"(?<![A-Za-z0-9\u00c0-\u024f\u0370-\u052f@＠._/\\-])(?:(?:{_HOST}\.)+"
+    r"(?:[A-Za-z][A-Za-z0-9-]{1,23}|[\u0370-\u052f]{2,8}(?![\u0370-\u052f]))|(?:\d{1,3}\.){3}\d{1,3})"
+    rf"(?![A-Za-z0-9@-]|_\w|\.[A-Za-z0-9])(?P<rest>(?::\d{{2,5}})?(?:[/?#]{_END}*)?)"
 )
 TARGET: Final = re.compile(r"\]\(\s*<?([^)\s>]+)")
 DEFINITION: Final = re.compile(r"(?m)^ {0,3}\[[^\]\n]+\]:[ \t]*<?(\S*[/.:#?][^\s>]*)")
 DEFANGED: Final = re.compile(r"\s?[\[({](?:\.|dot|punkt|punto|point)[\])}]\s?", re.IGNORECASE)
+FULL_STOP: Final = re.compile("(?<=[A-Za-z0-9])\u3002(?=[a-z]{2,})")
+"""A full stop that browsers read as a dot."""
 ENDINGS_OF_FILES: Final = frozenset([
     "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "csv", "tsv", "rtf", "odt", "ods", "png",
     "jpg", "jpeg", "gif", "svg", "webp", "heic", "mp3", "mp4", "avi", "wav", "js", "ts", "jsx", "tsx",
@@ -45,11 +50,13 @@ ENDINGS_OF_FILES: Final = frozenset([
 GENERIC: Final = frozenset([
     "com", "net", "org", "info", "biz", "io", "app", "dev", "xyz", "top", "site", "online", "shop",
     "store", "club", "live", "link", "click", "icu", "vip", "pro", "zip", "mov", "edu", "gov", "mil",
-    "int", "name", "mobi", "asia", "tel", "jobs", "cloud", "page", "web", "test", "example", "invalid",
+    "int", "name", "mobi", "asia", "jobs", "cloud", "page", "web", "test", "example", "invalid",
     "localhost", "onion", "local",
 ])  # fmt: skip
 """Top-level domains that count in any letter case; others only in small letters, as sentences may lack the
 space after their full stop."""
+ABBREVIATION: Final = re.compile(r"(?:[^\W\d_]{1,3}\.)*[^\W\d_]{1,3}\.[^\W\d_]\.[a-z]+\Z")
+"""Such as ``p.m.`` with the next word: no single letter can be registered below a country."""
 DEFAULT_PORTS: Final = frozenset({80, 443})
 FIRST_UNSPACED: Final = "\u0e00"
 """Scripts from Thai on write no space between a link and the next word."""
@@ -77,7 +84,8 @@ def readings(text: str) -> tuple[str, ...]:
     if text.isascii() and "&" not in text and DEFANGED.search(text) is None and "hxxp" not in text.lower():
         return (text,)
     read = unicodedata.normalize("NFKC", html.unescape(text))
-    read = re.sub("hxxp", "http", DEFANGED.sub(".", read), flags=re.IGNORECASE)
+    read = FULL_STOP.sub(".", DEFANGED.sub(".", read))
+    read = re.sub("hxxp", "http", read, flags=re.IGNORECASE)
     return (text,) if read == text else (text, read)
 
 
@@ -115,10 +123,16 @@ def _is_host(host: str, rest: str) -> bool:
     """Whether a name with dots is one of a host, not of a file, a version or two sentences."""
     last = host.rpartition(".")[2]
     if last.isdigit():
-        return "/" in rest
+        return rest.startswith(("/", ":"))
     if last.lower() in ENDINGS_OF_FILES:
         return len(rest.strip("/")) > 1 and "/" in rest
-    return last.islower() or last.lower() in GENERIC or host.lower().startswith("www.") or "/" in rest
+    if host.lower().startswith("www.") or last.lower().startswith("xn--"):
+        return True
+    name = host.split(".")[-2].strip("_")
+    if last.lower() not in TOP_LEVEL or "_" in name:
+        return False
+    is_written = last.islower() or (host.isupper() and len(name) > 3)
+    return last.lower() in GENERIC or "/" in rest or (is_written and not ABBREVIATION.match(host))
 
 
 def _trimmed(raw: str) -> str:

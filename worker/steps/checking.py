@@ -7,11 +7,12 @@ from dataclasses import replace
 from worker.endings import Draft, Ending, silent_ending
 from worker.model import Event, GivenCheck
 from worker.reasons import Reason
+from worker.reply_content import without_invisible
 
 
 def given_draft(check: GivenCheck) -> Draft:
-    """The draft of a check; empty where the message alone is checked."""
-    return Draft(text=check.draft or "")
+    """The draft of a check, cleaned as a model's is; empty where the message alone is checked."""
+    return Draft(text=without_invisible(check.draft or "")[0])
 
 
 def message_ending() -> Ending:
