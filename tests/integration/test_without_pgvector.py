@@ -28,7 +28,7 @@ from worker.settings import Settings
 
 INSTALL = Path(__file__).parents[2] / "deploy" / "install.md"
 EXTENSIONS = ("btree_gin", "pg_trgm")
-SERVICE_ROLES = ", ".join(sorted(set(chain(*logins.ROLES.values()))))
+SERVICE_ROLES = ", ".join(dict.fromkeys(role for roles in logins.ROLES.values() for role in roles))
 SHARE = "SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'"
 
 
