@@ -54,6 +54,7 @@ from worker.setting_description import (
     Setting,
     SettingKind,
     begins,
+    either,
     warn_moderators_changed,
     warn_silenced,
     warn_thresholds_changed,
@@ -243,7 +244,10 @@ class AccountSettings(BaseModel):
             section=Section.MODERATION,
             help="What happens to a message while a moderator does not answer. When it refuses the key, the"
             " model or the address, no message passes.",
-            warnings=warns(RiskText.UNMODERATED, begins(FailurePolicy.ALLOW)),
+            warnings=either(
+                warns(RiskText.UNMODERATED, begins(FailurePolicy.ALLOW)),
+                warns(RiskText.HELD, begins(FailurePolicy.HOLD)),
+            ),
             choices=MappingProxyType(
                 {
                     FailurePolicy.HOLD: "wait for it up to the longest hold, then send no reply",

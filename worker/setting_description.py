@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final
 
 from worker.model import (
@@ -61,6 +62,7 @@ class RiskText(StrEnum):
     LESS_STRICT = "%(category)s: only scores of %(new)s or more are stopped, so more messages pass."
     STRICTER = "%(category)s: scores of %(new)s or more are stopped, so more messages get no reply."
     UNMODERATED = "While moderation is down, messages are answered without moderation."
+    HELD = "While moderation is down, messages wait; after the longest hold they get no reply."
     IMAGES_UNMODERATED = "Images are no longer moderated: only %(endpoint)s looks at them."
     MODERATOR_GONE = "%(moderator)s no longer moderates messages and replies."
     MODERATOR_OPTIONAL = "While %(moderator)s is down, messages are answered without its result."
@@ -122,6 +124,11 @@ def warns(text: RiskText, when: Callable[[Any, Any], bool]) -> Warnings:
 def begins(value: Any) -> Callable[[Any, Any], bool]:
     """Whether the value is this after a change, and was another before."""
     return lambda before, after: after == value != before
+
+
+def either(*warnings: Warnings) -> Warnings:
+    """The risks of all of these."""
+    return lambda before, after: chain.from_iterable(each(before, after) for each in warnings)
 
 
 def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[Risk]:

@@ -148,7 +148,7 @@ def test_a_database_in_another_encoding_is_refused_before_a_table_is_made(stack:
 @pytest.mark.usefixtures("template")  # the roles of the services exist
 def test_the_statements_of_the_installation_make_an_owner_who_can_migrate(stack: Stack) -> None:
     """And who can create the logins; ADMIN on roles of another Hushgate database is added here."""
-    (block,) = re.findall(r"```sql\n(.*?)```", INSTALL.read_text(), re.DOTALL)
+    (block,) = re.findall(r"```psql\n(.*?)```", INSTALL.read_text(), re.DOTALL)
     server, inside = re.sub(r"\bhushgate\b(?!\.)", "own_hushgate", block).split("\\c own_hushgate\n")
     with psycopg.connect(stack.database_url, autocommit=True) as connection:
         for statement in server.strip().splitlines():
