@@ -21,7 +21,13 @@ LOOK_UP: Final = """
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
-        m.decided_as, m.edited_at, m.deleted, m.rated_first, CASE WHEN m.edited_at IS NOT NULL THEN (
+        m.decided_as, m.edited_at, m.deleted,
+        EXISTS (
+            SELECT FROM customer_feedback f WHERE f.user_id = asked.user_id
+                AND f.conversation_id = asked.conversation_id AND f.decision_id IS NULL
+                AND CASE WHEN f.about IS NULL THEN f.message_id = asked.message_id
+                    ELSE f.about = asked.event_id END),
+        CASE WHEN m.edited_at IS NOT NULL THEN (
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
@@ -35,8 +41,7 @@ LOOK_UP: Final = """
     CROSS JOIN LATERAL (
         SELECT min(k.event_id) FILTER (WHERE k.type IN ('message', 'agent_message')) AS decided_as,
             max(k.written_at) FILTER (WHERE k.type = 'message_edited') AS edited_at,
-            coalesce(bool_or(k.type = 'message_deleted'), false) AS deleted,
-            coalesce(bool_or(k.type = 'feedback'), false) AS rated_first
+            coalesce(bool_or(k.type = 'message_deleted'), false) AS deleted
         FROM event_keys k
         WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
             AND k.message_id = asked.message_id AND k.event_id <> asked.event_id

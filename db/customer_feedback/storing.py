@@ -30,8 +30,8 @@ JOIN_FEEDBACK: Final = """, rated_first AS (
         joined_at = %(created_at)s
     FROM key
     WHERE f.user_id = key.user_id AND f.conversation_id = %(conversation_id)s
-        AND f.message_id = %(message_id)s AND f.decision_id IS NULL
-        AND coalesce(f.about, %(event_id)s) IN (%(event_id)s, %(id)s::text)
+        AND f.decision_id IS NULL
+        AND CASE WHEN f.about IS NULL THEN f.message_id = %(message_id)s ELSE f.about = %(event_id)s END
 )"""
 
 

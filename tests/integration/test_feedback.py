@@ -92,13 +92,15 @@ def test_feedback_does_not_reach_another_account(engine: Running) -> None:
     assert joined(engine, user_id) == [None]
 
 
-def test_feedback_that_comes_first_counts_when_the_message_comes(engine: Running) -> None:
-    """A publisher may send both out of order."""
+@pytest.mark.parametrize("about", [None, "first-1"])
+def test_feedback_that_comes_first_counts_when_the_message_comes(engine: Running, about: str | None) -> None:
+    """A publisher may send both out of order, and name message or event."""
     user_id = engine.account(documents=HOURS)
-    rate(engine, user_id, resolved=False)
-    made = engine.decide(user_id, QUESTION, conversation_id=TALK, message_id="m1")
+    rate(engine, user_id, message_id="button-7" if about else "m1", resolved=False, about=about)
+    rate(engine, user_id, message_id="m1", resolved=False, about="another")
+    made = engine.decide(user_id, QUESTION, conversation_id=TALK, message_id="m1", event_id="first-1")
 
-    assert joined(engine, user_id) == [made["id"]]
+    assert joined(engine, user_id) == [made["id"], None]
 
 
 def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -> None:
