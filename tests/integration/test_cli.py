@@ -27,6 +27,7 @@ from cli.stack import Stack
 from db import dead_letters
 from db.dead_letters import DeadLetter
 from db.identifiers import uuid_at
+from db.schema.migrate import GRANT_PARAMETERS
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged, store
@@ -835,7 +836,8 @@ def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
 
     assert ended.code == 1
     assert failures(ended) == {
-        "migrations": "run: hushgate migrate",
+        "migrations": "run, as the owner: hushgate migrate; where the owner is no superuser, first as a"
+        f" superuser: {GRANT_PARAMETERS}",
         "conservation": "fix redis, postgres and migrations first",
         "embedder": "fix redis, postgres and migrations first",
         "accounts": "fix redis, postgres and migrations first",

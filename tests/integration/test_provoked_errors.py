@@ -163,7 +163,7 @@ def test_a_database_that_does_not_fit_is_named(shell: Shell, stack: Stack) -> No
     )
 
     assert in_order(none, ('"postgres"', '"fail"', "correct DATABASE_URL: create it"))
-    assert in_order(bare, ('"migrations"', '"fail"', "run: hushgate migrate"))
+    assert in_order(bare, ('"migrations"', '"fail"', "run, as the owner: hushgate migrate"))
     assert in_order(latin, ("expected a database in UTF-8, got LATIN1",))
 
 
