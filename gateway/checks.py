@@ -184,7 +184,8 @@ async def _decided(parts: WorkerParts, new: _NewCheck, deadline_s: float) -> Dec
         async with asyncio.timeout(deadline_s):
             return await parts.decider.check(new.event, new.conversation, new.book, given)
     except TimeoutError:
-        return late_decision(new.event, new.book.account, parts.clock, deadline_s=deadline_s)
+        case = new.book.settings.case(new.event, new.conversation)
+        return late_decision(case, parts.clock, deadline_s=deadline_s)
     except StorageUnavailable as error:
         parts.storage.doubt(error.kind)
         raise

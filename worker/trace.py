@@ -103,6 +103,11 @@ class EventTrace:
     def __post_init__(self) -> None:
         self.began_s = self.clock.monotonic()
 
+    @property
+    def age_s(self) -> float:
+        """Seconds since the trace began."""
+        return self.clock.monotonic() - self.began_s
+
     def stage(self, name: Stage) -> RunningStage:
         """Time one stage; an exception marks it failed and rises."""
         return RunningStage(self, name, StageNote(), self.clock.monotonic())

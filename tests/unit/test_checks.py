@@ -11,7 +11,7 @@ from tests.support.fakes import FakeRetriever as Documents
 from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, passage, scores
 from worker.checks.given import check_event, check_ports, request_hash
-from worker.checks.verdict import stored_check, verdict_of
+from worker.checks.verdict import late_decision, stored_check, verdict_of
 from worker.errors import ModerationUnavailable
 from worker.model import (
     CheckOutcome,
@@ -98,6 +98,7 @@ ALLOW, REWRITE, HOLD, BLOCK = CheckOutcome.ALLOW, CheckOutcome.REWRITE, CheckOut
             "FLAGGED_RULE",
             None,
         ),
+        ({"message": ASKED, "draft": " \n"}, {}, HOLD, "NO_ANSWER", None),
         ({"message": ASKED, "draft": HOURS}, {"version": 0}, HOLD, "UNKNOWN_ACCOUNT", None),
         ({"message": ASKED, "draft": HOURS}, {"ai_control_enabled": False}, HOLD, "AI_DISABLED", None),
         (
@@ -176,6 +177,54 @@ async def test_what_was_found_never_fails_open(moderation: list[ModerationScores
     decision = await world.decide(message=ASKED, draft="We open at ten on Sundays.", passages=[])
 
     assert verdict_of(decision, shadow=False, fail_open=True).verdict in {BLOCK, HOLD}
+
+
+@pytest.mark.parametrize("is_late", [True, False], ids=["deadline", "outage"])
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"message": "a grenade", "draft": HOURS}, Reason.FLAGGED_RULE),
+        ({"message": ASKED, "draft": "Buy a grenade."}, Reason.REPLY_FLAGGED_RULE),
+        ({"message": ASKED, "draft": "Buy a gre\u200bnade.", "search": True}, Reason.REPLY_FLAGGED_RULE),
+    ],
+)
+async def test_rules_are_read_before_a_text_may_fail_open(
+    asked: dict[str, Any], reason: Reason, *, is_late: bool
+) -> None:
+    """Rules need no call, so no short deadline and no outage comes before them."""
+    world = World(moderation=[DOWN] * 9, flagged_keywords=("grenade",), rules_on_reply=True)
+    if is_late:
+        request = CheckRequest.model_validate({"user_id": "acme", **asked})
+        case = world.settings.case(check_event(request, check_id="k1", at=NOW))
+        decision = late_decision(case, FakeClock(), deadline_s=0.001)
+    else:
+        decision = await world.decide(**asked)
+    found = verdict_of(decision, shadow=False, fail_open=True)
+
+    assert (found.verdict, found.reason_code) == (BLOCK, reason)
+    assert decision.quarantine
+    assert world.moderator.asked == []
+
+
+@pytest.mark.parametrize("more", [{}, {"passages": PASSAGES}, {"search": True}])
+async def test_content_is_read_before_a_text_may_fail_open(more: dict[str, Any]) -> None:
+    """Also when the message could not be moderated."""
+    world = World(moderation=[DOWN] * 9)
+    decision = await world.decide(message=ASKED, draft="The key is AKIAABCDEFGHIJKLMNOP", **more)
+    found = verdict_of(decision, shadow=False, fail_open=True)
+
+    assert (found.verdict, found.matched_rule) == (HOLD, "reply_content:secret")
+
+
+async def test_a_late_check_without_a_hit_may_fail_open() -> None:
+    """Its draft is kept."""
+    request = CheckRequest.model_validate({"user_id": "acme", "message": ASKED, "draft": HOURS})
+    case = World().settings.case(check_event(request, check_id="k1", at=NOW))
+    decision = late_decision(case, FakeClock(), deadline_s=0.001)
+    verdicts = [verdict_of(decision, shadow=False, fail_open=opens).verdict for opens in (False, True)]
+
+    assert (decision.reason_code, verdicts) == (Reason.TOO_LATE, [HOLD, ALLOW])
+    assert [each.text for each in decision.held] == [HOURS]
 
 
 async def test_a_partial_reply_is_a_rewrite() -> None:

@@ -172,8 +172,8 @@ async def test_a_clean_message_runs_every_stage_in_order() -> None:
         (World(), {"version": 0}, 1, (0, 0, 0, 0)),
         (World(), {"ai_control_enabled": False}, 1, (0, 0, 0, 0)),
         (World(), {"flagged_keywords": ("open",)}, 2, (0, 0, 0, 0)),
-        (World(moderation=[scores(("hate",), hate=0.9)]), {}, 3, (1, 1, 1, 0)),
-        (World(moderation=[ModerationRejected("bad image")]), {}, 3, (1, 1, 1, 0)),
+        (World(moderation=[scores(("hate",), hate=0.9)]), {}, 3, (1, 1, 0, 0)),
+        (World(moderation=[ModerationRejected("bad image")]), {}, 3, (1, 1, 0, 0)),
         (
             World(found=[()]),
             {"assessment_policy": {"name": "safety", "low_action": "escalate"}},

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from worker.endings import Draft, Ending, silent_ending
+from worker import conversation_endings
+from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
 from worker.model import Event, GivenCheck
 from worker.reasons import Reason
 from worker.reply_content import without_invisible
+from worker.steps import drafts, guards
+from worker.steps.run import GuardedRun
 
 
-def given_draft(check: GivenCheck) -> Draft:
+def given_draft(event: Event) -> Draft:
     """The draft of a check, cleaned as a model's is; empty where the message alone is checked."""
+    check = event.check or GivenCheck()
     return Draft(text=without_invisible(check.draft or "")[0])
 
 
@@ -27,6 +31,21 @@ def unassessed_ending(draft: Draft) -> Ending:
     return replace(ending, reply=draft.reply, draft=draft)
 
 
-def with_given_draft(event: Event, ending: Ending) -> Ending:
-    """The ending of a check with its draft, where the guards of the message ended it."""
-    return ending if event.check is None else replace(ending, draft=given_draft(event.check))
+def ruled_ending(run: GuardedRun) -> Ending | None:
+    """The ending of a check by what needs no call: scope, owner, rules of both texts, content of the draft.
+
+    The content of a draft that has passages is read with these, see ``drafts.unsent_ending``.
+    """
+    event, draft = run.case.event, given_draft(run.case.event)
+    check = event.check or GivenCheck()
+    ending = (
+        guards.scope_ending(run)
+        or (guards.rule_ending(run, event.text, MESSAGE) if event.text else None)
+        or conversation_endings.owned_ending(event, run.case.conversation)
+    )
+    if ending is None and check.draft is not None:
+        if check.is_assessed:
+            ending = guards.rule_ending(run, draft.reply, REPLY)
+        else:
+            ending = drafts.unsent_ending(run, draft, ())
+    return replace(ending, draft=draft) if ending else None

@@ -46,7 +46,7 @@ from worker.steps.run import GuardedRun, Run
 from worker.trace import StageNote
 
 
-def scope_ending(run: Run) -> Ending | None:
+def scope_ending(run: GuardedRun) -> Ending | None:
     """The ending when the account's settings or the event's age exclude an answer."""
     with run.trace.stage(Stage.SCOPE) as note:
         ending = scope.closed_ending(run.case.event, run.case.account, run.ports.clock.now())
@@ -149,7 +149,7 @@ def split_instruction_ending(run: GuardedRun, before: str, text: str) -> Ending 
     return endings.blocked_ending(MESSAGE.rule, found[0])
 
 
-def content_ending(run: Run, draft: Draft, history: Sequence[Message]) -> Ending | None:
+def content_ending(run: GuardedRun, draft: Draft, history: Sequence[Message]) -> Ending | None:
     """The ending of a draft with a foreign link, markup, a secret ...: a person sees it before a customer."""
     found = content_findings(draft.reply, _sources(run, draft, history))
     if not found:
@@ -162,7 +162,7 @@ def content_ending(run: Run, draft: Draft, history: Sequence[Message]) -> Ending
     return replace(ending, matched_rule=found[0].matched_rule)
 
 
-def _sources(run: Run, draft: Draft, history: Sequence[Message]) -> Sources:
+def _sources(run: GuardedRun, draft: Draft, history: Sequence[Message]) -> Sources:
     """What a draft may repeat; one without citations may have the links of all its passages."""
     account, texts = run.case.account, [f"{each.title}\n{each.text}" for each in draft.passages]
     cited = [texts[each.number - 1] for each in cited_sources(draft.text, draft.passages)] or texts

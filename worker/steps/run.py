@@ -93,7 +93,7 @@ class PinnedSettings:
             account=without_hold(self.account) if is_check else self.account,
             rules=self.rules,
             policy=self.policy,
-            delivery=replace(self.delivery, suggest_questions=False) if is_check else self.delivery,
+            delivery=self.delivery,
             conversation=conversation,
             budget=budget,
             shed=shed,
@@ -128,6 +128,10 @@ class Run:
     trace: EventTrace
     search: SearchBounds
     masker: Masker
+
+    def beside(self) -> Run:
+        """The run with an empty trace, for steps that run beside others."""
+        return replace(self, trace=self.trace.beside())
 
 
 class ModerationPorts(Protocol):

@@ -25,15 +25,44 @@ MOST_CHARS: Final = 500
 MOST_AGE: Final = timedelta(hours=1)
 
 
-def is_judged_with_earlier(run: Run) -> bool:
-    """Whether a message is so short that it may be a piece; a chat has one author, comments have many."""
+async def moderation_ending(run: Run, history: Sequence[Message]) -> Ending | None:
+    """The ending when message and earlier messages together are an instruction, or flagged by moderators.
+
+    One request; only a hit is asked about again without the new message.
+    """
+    text = run.case.event.text
+    if not (earlier := _earlier_texts(run, history)):
+        return await guards.moderation_ending(run, text, MESSAGE)
+    before = "\n".join(earlier)
+    if (split := guards.split_instruction_ending(run, before, text)) is not None:
+        return _together(split, earlier)
+    joined = run.beside()
+    blocked = await guards.moderation_ending(joined, f"{before}\n{text}", MESSAGE)
+    if blocked is None or not blocked.quarantine:
+        run.trace.join(joined.trace)
+        return blocked
+    alone = run.beside()
+    is_old = await guards.moderation_ending(alone, before, MESSAGE) is not None
+    run.trace.join(alone.trace, only_costs=True)
+    run.trace.join(joined.trace, only_costs=is_old)
+    if is_old:
+        return await guards.moderation_ending(run, text, MESSAGE)
+    return _together(blocked, earlier)
+
+
+def _together(ending: Ending, earlier: Sequence[str]) -> Ending:
+    with_them = f"together with the author's messages before ({len(earlier)})"
+    return replace(ending, reason=f"{ending.reason}, {with_them}")
+
+
+def _earlier_texts(run: Run, history: Sequence[Message]) -> tuple[str, ...]:
+    """The author's last short messages, oldest first; none before a long message or one such as thanks.
+
+    A chat has one author, comments have many.
+    """
     event = run.case.event
-    return event.scope is Scope.CHAT and 0 < len(event.text.strip()) <= SHORT_CHARS
-
-
-def earlier_texts(run: Run, history: Sequence[Message]) -> tuple[str, ...]:
-    """The author's last short messages, oldest first; none before an acknowledgement such as thanks."""
-    if needs_no_answer(run.case.event, history):
+    is_short = event.scope is Scope.CHAT and 0 < len(event.text.strip()) <= SHORT_CHARS
+    if not is_short or needs_no_answer(event, history):
         return ()
     texts: list[str] = []
     oldest = run.ports.clock.now() - MOST_AGE
@@ -45,37 +74,3 @@ def earlier_texts(run: Run, history: Sequence[Message]) -> tuple[str, ...]:
             break
         texts.append(line.text)
     return tuple(reversed(texts))
-
-
-async def moderation_ending(run: Run, earlier: Sequence[str]) -> Ending | None:
-    """The ending when message and earlier messages together are an instruction, or flagged by moderators.
-
-    One request; only a hit is asked about again without the new message.
-    """
-    text = run.case.event.text
-    if not earlier:
-        return await guards.moderation_ending(run, text, MESSAGE)
-    before = "\n".join(earlier)
-    if (split := guards.split_instruction_ending(run, before, text)) is not None:
-        return _together(split, earlier)
-    joined = _beside(run)
-    blocked = await guards.moderation_ending(joined, f"{before}\n{text}", MESSAGE)
-    if blocked is None or not blocked.quarantine:
-        run.trace.join(joined.trace)
-        return blocked
-    alone = _beside(run)
-    is_old = await guards.moderation_ending(alone, before, MESSAGE) is not None
-    run.trace.join(alone.trace, only_costs=True)
-    run.trace.join(joined.trace, only_costs=is_old)
-    if is_old:
-        return await guards.moderation_ending(run, text, MESSAGE)
-    return _together(blocked, earlier)
-
-
-def _beside(run: Run) -> Run:
-    return replace(run, trace=run.trace.beside())
-
-
-def _together(ending: Ending, earlier: Sequence[str]) -> Ending:
-    with_them = f"together with the author's messages before ({len(earlier)})"
-    return replace(ending, reason=f"{ending.reason}, {with_them}")
