@@ -11,7 +11,7 @@ from worker.endings import Draft, Ending, silent_ending
 from worker.model import Account, BudgetAction, BudgetReached, Decision, HeldDraft, HeldKind, ReplyMode
 from worker.reasons import Reason
 
-SENDS_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY)
+SENDS_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY, Reason.DRAFT_CHECKED)
 """Endings whose reply is the draft, or a part of it."""
 NOT_KEPT: Final = (Reason.MESSAGE_WITHDRAWN,)
 """The author deleted the message: its draft is not kept either."""

@@ -155,6 +155,19 @@ async def test_people_own_the_conversation() -> None:
     assert [(each.kind, each.text) for each in decision.held] == [(HeldKind.DRAFT, HOURS)]
 
 
+@pytest.mark.parametrize("passages", [None, PASSAGES])
+async def test_a_draft_is_held_once_for_approval_and_not_at_all_when_allowed(passages: Any) -> None:
+    """With its passages and without any."""
+    asked = {"message": ASKED, "draft": HOURS, "passages": passages}
+    held, allowed = [
+        await World(assessment_policy=VERBATIM, reply_mode=mode).decide(**asked)
+        for mode in (ReplyMode.SUGGEST, ReplyMode.AUTO)
+    ]
+
+    assert [(each.kind, each.text) for each in held.held] == [(HeldKind.REPLY, HOURS)]
+    assert (allowed.held, allowed.draft) == ((), HOURS)
+
+
 async def test_an_outage_of_moderation_ends_the_check_at_once() -> None:
     """Also where the account holds messages then; only ``fail_open`` lets the draft pass."""
     world = World(moderation=[DOWN] * 9, moderation_failure=FailurePolicy.HOLD)
