@@ -9,7 +9,7 @@ from worker import conversation_endings, held_texts, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
 from worker.escalation import decision_kind, escalation_for
-from worker.model import Decision, TraceContext, Usage
+from worker.model import Decision, Tokens, TraceContext, Usage
 from worker.reasons import Reason
 from worker.trace import EventTrace
 
@@ -79,6 +79,9 @@ def _with_draft(decision: Decision, ending: Ending) -> Decision:
 
 def _with_records(decision: Decision, trace: EventTrace) -> Decision:
     """The decision with stages, attempts, findings and costs."""
+    by_model: dict[str, Tokens] = {}
+    for (_, model), tokens in trace.usage.items():
+        by_model[model] = by_model.get(model, Tokens()) + tokens
     usage = (
         Usage(purpose=purpose, model=model, tokens=tokens) for (purpose, model), tokens in trace.usage.items()
     )
@@ -89,10 +92,9 @@ def _with_records(decision: Decision, trace: EventTrace) -> Decision:
         stages=tuple(trace.stages),
         attempts=tuple(trace.attempts),
         confidence_log=tuple(trace.confidence_log),
-        tokens=trace.tokens,
+        tokens=sum(trace.usage.values(), Tokens()),
         models={**trace.models, **decision.models},
-        tokens_by_model=dict(trace.tokens_by_model),
-        tokens_by_purpose=dict(trace.tokens_by_purpose),
+        tokens_by_model=by_model,
         usage=tuple(usage),
         screened=tuple(trace.screened),
         calls=tuple(trace.calls),

@@ -87,10 +87,7 @@ class EventTrace:
     stages: list[StageRecord] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
-    tokens_by_model: dict[str, Tokens] = field(default_factory=dict)
-    tokens_by_purpose: dict[str, Tokens] = field(default_factory=dict)
     usage: dict[tuple[str, str], Tokens] = field(default_factory=dict)
     degraded: bool = False
     unchecked_images: int = 0
@@ -123,13 +120,8 @@ class EventTrace:
         self.attempts += other.attempts
         self.calls += other.calls[: MOST_CALLS - len(self.calls)]
         self.models |= other.models
-        self.tokens += other.tokens
-        for model, tokens in other.tokens_by_model.items():
-            self.tokens_by_model[model] = self.tokens_by_model.get(model, NO_TOKENS) + tokens
-        for purpose, tokens in other.tokens_by_purpose.items():
-            self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, NO_TOKENS) + tokens
-        for use, tokens in other.usage.items():
-            self.usage[use] = self.usage.get(use, NO_TOKENS) + tokens
+        for (purpose, model), tokens in other.usage.items():
+            self.spent(purpose, tokens, model=model)
         if only_costs:
             return
         self.stages += other.stages
@@ -206,12 +198,8 @@ class EventTrace:
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
         self.spent(purpose, completion.tokens, model=completion.model)
-        known = self.tokens_by_model.get(completion.model, Tokens())
-        self.tokens_by_model[completion.model] = known + completion.tokens
         self.models[purpose] = completion.model
 
     def spent(self, purpose: str, tokens: Tokens, *, model: str) -> None:
         """Add tokens of a call."""
-        self.tokens += tokens
-        self.usage[purpose, model] = self.usage.get((purpose, model), Tokens()) + tokens
-        self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, Tokens()) + tokens
+        self.usage[purpose, model] = self.usage.get((purpose, model), NO_TOKENS) + tokens

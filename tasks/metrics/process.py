@@ -94,9 +94,9 @@ class WorkerMetrics:
         for stage in decision.stages:
             self._stages.labels(stage.stage, stage.outcome).observe(stage.duration_ms / 1000)
         self._age.observe(max(0.0, (decision.decided_at - event.received_at).total_seconds()))
-        for purpose, tokens in decision.tokens_by_purpose.items():
-            self.count(names.TOKENS, purpose, "prompt", by=tokens.prompt)
-            self.count(names.TOKENS, purpose, "completion", by=tokens.completion)
+        for used in decision.usage:
+            self.count(names.TOKENS, used.purpose, "prompt", by=used.tokens.prompt)
+            self.count(names.TOKENS, used.purpose, "completion", by=used.tokens.completion)
         if event.feedback is not None:
             self.count(names.FEEDBACK, VERDICTS[event.feedback.wrong])
         if decision.degraded:

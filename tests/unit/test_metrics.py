@@ -26,7 +26,7 @@ from tasks.metrics.names import METRICS, MetricKind, MetricSource, metrics_table
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
 from tasks.metrics.web import measured
 from tests.support.samples import event
-from worker.model import Decision, DecisionKind, Stage, StageOutcome, StageRecord, Tokens
+from worker.model import Decision, DecisionKind, Stage, StageOutcome, StageRecord, Tokens, Usage
 from worker.reasons import Reason
 from worker.settings import Settings
 from worker.settings.calls import UpstreamKind
@@ -82,8 +82,9 @@ def value(metrics: WorkerMetrics, name: str, **labels: str) -> float | None:
 def test_a_decision_is_counted_with_its_reason_stages_age_and_tokens() -> None:
     """Each figure has base units and no id."""
     metrics = counted()
-    spent = {"completion": Tokens(prompt=7, completion=3), "judge": Tokens(prompt=2, completion=1)}
-    metrics.decided(decision("shop-7", degraded=True, tokens_by_purpose=spent))
+    spent = (("completion", Tokens(prompt=7, completion=3)), ("judge", Tokens(prompt=2, completion=1)))
+    usage = tuple(Usage(purpose=name, model="m", tokens=tokens) for name, tokens in spent)
+    metrics.decided(decision("shop-7", degraded=True, usage=usage))
 
     labels = {"decision": "respond", "reason_code": "REPLIED", "scope": "chat"}
     assert value(metrics, "hushgate_events_decided_total", **labels) == 1

@@ -108,7 +108,7 @@ async def test_a_flagged_reply_keeps_what_its_reading_cost(first: str, outcome: 
 
     assert decision.reason_code is Reason.REPLY_MODERATION_FLAGGED
     assert [call.error for call in judged] == [outcome]
-    assert decision.tokens_by_purpose.get("judge", Tokens()) == tokens
+    assert sum((each.tokens for each in decision.usage if each.purpose == "judge"), Tokens()) == tokens
     assert (decision.assessment, stages(decision)[-1]) == (None, "moderation_reply")
 
 

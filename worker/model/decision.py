@@ -45,7 +45,6 @@ class Decision:
         send_before: a reply that is not delivered by this time is held back.
         degraded: True when moderation, the search or the model failed or was incomplete.
         remember: True when message and reply enter the stored history.
-        tokens_by_purpose: tokens of ``completion``, ``judge`` and ``moderation``; for metrics, not stored.
         quarantine: True when the exchange leaves the stored history.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
@@ -102,7 +101,6 @@ class Decision:
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
     tokens_by_model: Mapping[str, Tokens] = field(default_factory=dict)
-    tokens_by_purpose: Mapping[str, Tokens] = field(default_factory=dict)
     usage: tuple[Usage, ...] = ()
     costs: tuple[CostLine, ...] = ()
     prompt_hash: str | None = None
