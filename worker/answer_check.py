@@ -49,6 +49,12 @@ class CheckedAnswer:
     trace: EventTrace
 
 
+def answer_run(case: EventCase, ports: AnswerPorts) -> AnswerRun:
+    """A run of the guards with an empty trace."""
+    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
+    return AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
+
+
 async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> CheckedAnswer:
     """Whether the account's rules and moderators let a person's text pass, and the person sees all of it.
 
@@ -56,9 +62,8 @@ async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> Checke
     message is masked first, so that the same value has the same placeholder as in the answer.
     """
     case = replace(case, account=without_hold(case.account))
-    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
-    run = AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
+    run = answer_run(case, ports)
     run.masker.mask(case.event.text)
     blocked = guards.rule_ending(run, text, REPLY) or guards.hidden_ending(run, text)
     blocked = blocked or await guards.moderation_ending(run, text, REPLY)
-    return CheckedAnswer(blocked=blocked, trace=trace)
+    return CheckedAnswer(blocked=blocked, trace=run.trace)

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from worker.answer_check import AnswerPorts, AnswerRun
+from worker import moderation
+from worker.answer_check import AnswerPorts, answer_run
 from worker.endings import MESSAGE, REPLY, GuardedText
-from worker.masking import account_masker
-from worker.model import Account, Decision, EventType, FailurePolicy, MessageRole, Stage, StageRecord
+from worker.model import Decision, EventType, FailurePolicy, MessageRole, Stage, StageRecord
 from worker.steps import guards
 from worker.steps.run import EventCase
-from worker.trace import EventTrace
 
 SUBJECTS: Final[Mapping[MessageRole, GuardedText]] = {MessageRole.USER: MESSAGE, MessageRole.ASSISTANT: REPLY}
 
@@ -69,9 +68,8 @@ async def check_late(
     texts: Mapping[MessageRole, str], case: EventCase, ports: AnswerPorts
 ) -> LateCheck | None:
     """What the account's moderators say of the texts now; None: a moderator gives no result yet."""
-    case = replace(case, account=_without_exceptions(case.account))
-    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
-    run = AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
+    account = moderation.with_failure(case.account, FailurePolicy.BLOCK)  # each must give a result, at once
+    run = answer_run(replace(case, account=account), ports)
     refused = False
     for role, text in texts.items():
         subject = SUBJECTS[role]
@@ -85,10 +83,4 @@ async def check_late(
         refused = True
     if refused:
         return LateCheck(result=LateResult.REFUSED)
-    return LateCheck(result=LateResult.CLEAR if trace.stages else LateResult.GONE)
-
-
-def _without_exceptions(account: Account) -> Account:
-    """The account with moderators of which each must give a result, at once."""
-    moderators = tuple(replace(each, failure=FailurePolicy.BLOCK) for each in account.moderators)
-    return replace(account, moderators=moderators, moderation_failure=FailurePolicy.BLOCK)
+    return LateCheck(result=LateResult.CLEAR if run.trace.stages else LateResult.GONE)

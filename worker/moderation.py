@@ -86,10 +86,10 @@ class Conclusion:
 PASSED: Final = Conclusion()
 
 
-def without_holds(account: Account) -> Account:
-    """The account for a text that nothing depends on: an outage leaves the text without a result."""
-    moderators = tuple(replace(each, failure=None) for each in account.moderators)
-    return replace(account, moderation_failure=FailurePolicy.ALLOW, moderators=moderators)
+def with_failure(account: Account, policy: FailurePolicy) -> Account:
+    """The account whose moderators all have this failure policy."""
+    moderators = tuple(replace(each, failure=policy) for each in account.moderators)
+    return replace(account, moderation_failure=policy, moderators=moderators)
 
 
 def panel(account: Account) -> tuple[ModeratorChoice, ...]:

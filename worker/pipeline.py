@@ -11,7 +11,7 @@ from worker.concluding import decision_of
 from worker.endings import MESSAGE, Draft, Ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
-from worker.model import Action, Decision, DecisionKind, EventType, GivenCheck, Message
+from worker.model import Action, Decision, DecisionKind, EventType, FailurePolicy, GivenCheck, Message
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.steps import assessing, checking, context, drafts, guards, second_draft, suggesting, window
@@ -78,7 +78,8 @@ async def _remark_tested(run: Run, rated: Ending) -> Ending:
     text, closed = run.case.event.text, guards.scope_ending(run)
     if not text or (closed is not None and closed.reason_code not in STILL_MODERATED):
         return rated
-    lenient = replace(run, case=replace(run.case, account=moderation.without_holds(run.case.account)))
+    account = moderation.with_failure(run.case.account, FailurePolicy.ALLOW)
+    lenient = replace(run, case=replace(run.case, account=account))
     found = guards.rule_ending(run, text, MESSAGE) or await guards.moderation_ending(lenient, text, MESSAGE)
     return replace(rated, matched_rule=found.matched_rule) if found else rated
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from worker.answer_check import AnswerPorts, AnswerRun
+from worker.answer_check import AnswerPorts, answer_run
 from worker.concluding import decision_of
 from worker.endings import silent_ending
-from worker.masking import account_masker
 from worker.model import (
     CheckedQuote,
     CheckedSentence,
@@ -25,7 +24,6 @@ from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 from worker.reply_sentences import delivered_sentence, quote_text
 from worker.steps.checking import given_draft, ruled_ending
 from worker.steps.run import EventCase
-from worker.trace import EventTrace
 
 PASSED: Final = frozenset({Reason.MESSAGE_CHECKED, Reason.DRAFT_CHECKED, Reason.REPLIED})
 """Endings after which the message may be answered, or the draft sent as it is."""
@@ -79,13 +77,11 @@ def verdict_of(decision: Decision, *, shadow: bool, fail_open: bool) -> CheckVer
 
 def late_decision(case: EventCase, clock: Clock, *, deadline_s: float) -> Decision:
     """The decision of a check whose deadline passed; what its rules find, they find without a call."""
-    trace = EventTrace(event=case.event, account=case.account, clock=clock)
-    ports = AnswerPorts(clock=clock, moderator=None)
-    run = AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
+    run = answer_run(case, AnswerPorts(clock=clock, moderator=None))
     sentence = f"the check took longer than its deadline of {deadline_s * 1000:.0f} ms"
     late = silent_ending(Reason.TOO_LATE, sentence, confidence=0.0, degraded=True)
     late = replace(late, draft=given_draft(case.event))
-    return decision_of(trace, ruled_ending(run) or late)
+    return decision_of(run.trace, ruled_ending(run) or late)
 
 
 def stored_check(decision: Decision, verdict: CheckVerdict) -> Decision:
