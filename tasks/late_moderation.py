@@ -12,16 +12,14 @@ import structlog
 from db.late_moderation import settling
 from db.late_moderation.settling import Unmoderated
 from db.pool import Pool
-from tasks.entries.rulebooks import Rulebooks
-from tasks.limits.account_limits import AccountLimits
+from tasks.entries.rulebooks import Rulebook, Rulebooks
 from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.model_connections import ModelConnections
 from worker.answer_check import AnswerPorts
 from worker.errors import StorageUnavailable
 from worker.late_moderation import LateCheck, LateResult, check_late
-from worker.model import Account, Event, MessageRole, Scope
-from worker.moderation_holds import Holds
+from worker.model import Event, MessageRole, Scope
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.process import WorkerMetrics
@@ -36,28 +34,26 @@ BUDGET_PAUSE: Final = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateModeration:
-    """Checks exchanges that passed without moderation, the newest first; none while events are held.
+    """Checks exchanges that passed without moderation, the newest first.
 
     A killed worker leaves its claims, which end after a minute; each exchange is settled once.
 
     Attributes:
-        limits: the calls stay within the limits of the account; ``spending``: and within its budget.
+        spending: an account whose budget is spent waits.
         retracted: called when a retraction may wait.
     """
 
     pool: Pool
     models: ModelConnections
     rulebooks: Rulebooks
-    limits: AccountLimits
     spending: Spending
-    holds: Holds
     now: Callable[[], datetime]
     retracted: Callable[[], None]
     metrics: WorkerMetrics | None = None
 
     async def run_once(self) -> None:
         """Check a batch; an account without a result, or without a budget, holds up no other."""
-        if self.holds.events or not self.models.connected:
+        if not self.models.connected:
             return
         try:
             paused: set[str] = set()
@@ -80,34 +76,24 @@ class LateModeration:
 
     async def _check(self, exchange: Unmoderated) -> timedelta | None:
         """Check one exchange; how long its account waits, None when the exchange is settled."""
-        account = (await self.rulebooks.get(exchange.user_id)).account
-        if await self.spending.budget(account) is not None:
+        book = await self.rulebooks.get(exchange.user_id)
+        if await self.spending.budget(book.account) is not None:
             return BUDGET_PAUSE
         texts = await settling.load_texts(self.pool, exchange)
-        check = LateCheck(result=LateResult.GONE)
-        if texts:
-            event = _event(exchange, texts.get(MessageRole.USER, ""), self.now())
-            found = await self._moderated(event, account, texts)
-            if found is None:
-                return AWAY_PAUSE
-            check = found
-        if await settling.settle(self.pool, exchange, check, account, self.now()):
-            self._settled(exchange, check)
+        found = await self._moderated(exchange, book, texts) if texts else LateCheck(result=LateResult.GONE)
+        if found is None:
+            return AWAY_PAUSE
+        if await settling.settle(self.pool, exchange, found, book.account, self.now()):
+            self._settled(exchange, found)
         return None
 
     async def _moderated(
-        self, event: Event, account: Account, texts: Mapping[MessageRole, str]
+        self, exchange: Unmoderated, book: Rulebook, texts: Mapping[MessageRole, str]
     ) -> LateCheck | None:
-        book = await self.rulebooks.get(event.user_id)
-        case = book.settings.case(event)
-        async with (
-            self.models.in_use() as connected,
-            self.limits.limited_ports(event, account, connected) as ports,
-        ):
-            asked = AnswerPorts(
-                clock=ports.clock, moderator=ports.moderator, classifiers=ports.classifiers, holds=ports.holds
-            )
-            return await check_late(texts, case, asked)
+        event = _event(exchange, texts.get(MessageRole.USER, ""), self.now())
+        async with self.models.in_use() as ports:
+            asked = AnswerPorts(clock=ports.clock, moderator=ports.moderator, classifiers=ports.classifiers)
+            return await check_late(texts, book.settings.case(event), asked)
 
     def _settled(self, exchange: Unmoderated, check: LateCheck) -> None:
         if self.metrics is not None:

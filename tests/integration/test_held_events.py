@@ -54,7 +54,10 @@ def publish_held(engine: Running, user_id: str) -> list[str]:
 
 
 def is_held(engine: Running) -> bool:
-    """True when the account has as many held events as it may, and the rest waits."""
+    """True when the account has as many held events as it may, and the rest waits.
+
+    False for a moment while a held event is tried: its room goes to a further event, then one is put back.
+    """
     return owned(engine) == HELD_OF_ACCOUNT and waiting(engine) == EVENTS // 2 - HELD_OF_ACCOUNT
 
 
@@ -74,11 +77,12 @@ def test_held_events_do_not_stop_other_accounts(
         published = publish_held(engine, user_id)
         eventually(lambda: is_held(engine), "the account has as many held events as it may")
         rows = [engine.decide(other, "this is spam") for _ in range(PLACES)]
-        held = is_held(engine), decided(engine, user_id)
+        eventually(lambda: is_held(engine), "the account still has as many held events as it may")
+        before = decided(engine, user_id)
         sandbox.drop_rules(rule)
         eventually(lambda: len(decided(engine, user_id)) == EVENTS, "held events end")
 
-        assert held == (True, [])
+        assert before == []
         assert {row["reason_code"] for row in rows} == {"FLAGGED_RULE"}
         assert not any(row["degraded"] for row in engine.rows("SELECT degraded FROM ai_decisions"))
         order = {event: place for place, event in enumerate(decided(engine, user_id))}

@@ -185,6 +185,19 @@ def test_an_account_that_cannot_be_checked_holds_up_no_other(
     assert [waiting(outage, each)[0]["result"] for each in (broken, poor)] == [None, None]
 
 
+def test_events_that_wait_for_their_account_hold_up_no_late_check(outage: Running) -> None:
+    """The account of the exchange decides one event at a time, and another event of it waits for its turn."""
+    user_id, _ = passed(outage, concurrent_events=1)
+    outage.sandbox.drop_rules()
+    for _ in range(2):
+        outage.publish(user_id, f"{SUNDAY} [[sandbox:chat=delay=2]]")
+    holds = outage.runtime.parts.holds
+    eventually(lambda: holds.events, "an event that waits")
+    found = checked(outage, user_id)
+
+    assert (found["result"], holds.events) == ("clear", 1)
+
+
 def test_an_exchange_is_settled_once_and_claims_of_killed_workers_end(outage: Running) -> None:
     """Two workers that checked the same exchange: the second changes nothing."""
     user_id, _ = passed(outage, retract_flagged=True)
