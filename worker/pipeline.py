@@ -88,10 +88,9 @@ async def _ending(run: Run) -> tuple[Ending, bool]:
     """The ending of a message, an edit or a check, and whether the history keeps the text."""
     case = run.case
     if case.event.check is not None:
-        return held_texts.for_approval(
-            await _checked(run, case.event.check), case.account, case.budget
-        ), False
-    read = await _read(run)
+        ending = await _check_ending(run, case.event.check)
+        return held_texts.for_approval(ending, case.account, case.budget), False
+    read = await _moderated_context(run)
     if isinstance(read, Ending):
         return read, read.reason_code in REMEMBERED and bool(case.event.text)
     ending = await suggesting.with_questions(run, await _answer(run, read))
@@ -99,7 +98,7 @@ async def _ending(run: Run) -> tuple[Ending, bool]:
     return ending, not ending.quarantine
 
 
-async def _read(run: Run) -> _Context | Ending:
+async def _moderated_context(run: Run) -> _Context | Ending:
     """The context of a message that may be answered, read beside its moderation; else its ending."""
     text, edited = run.case.event.text, conversation_endings.edited_ending(run.case.event)
     closed = guards.scope_ending(run)
@@ -173,7 +172,7 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
     return replace(late, draft=ending.draft) if late else ending
 
 
-async def _checked(run: Run, check: GivenCheck) -> Ending:
+async def _check_ending(run: Run, check: GivenCheck) -> Ending:
     """The ending of a check: the guards of message and draft, and the draft's assessment by passages."""
     if (ruled := checking.ruled_ending(run)) is not None:
         return ruled
@@ -189,7 +188,7 @@ async def _checked(run: Run, check: GivenCheck) -> Ending:
         return replace(ending, draft=given)
     if check.draft is None:
         return checking.message_ending()
-    return await _draft_checked(run, check, given, history)
+    return await _draft_ending(run, check, given, history)
 
 
 async def _given(run: Run, check: GivenCheck, history: tuple[Message, ...]) -> Draft:
@@ -200,7 +199,7 @@ async def _given(run: Run, check: GivenCheck, history: tuple[Message, ...]) -> D
     return context.with_right_labels(run, await context.retrieve_first(run, given, history))
 
 
-async def _draft_checked(run: Run, check: GivenCheck, given: Draft, history: tuple[Message, ...]) -> Ending:
+async def _draft_ending(run: Run, check: GivenCheck, given: Draft, history: tuple[Message, ...]) -> Ending:
     """The ending of a program's draft by its moderation and, with passages, its assessment."""
     if not check.is_assessed:
         passed = await drafts.moderated(run, given)

@@ -161,7 +161,7 @@ class EventTrace:
         facts: dict[str, int | float | str] = {"stage": noted.stage, "number": noted.number}
         if total:
             facts["total"] = total
-        if noted.outcome != AttemptOutcome.COMPLETED:
+        if noted.outcome not in {AttemptOutcome.COMPLETED, AttemptOutcome.CANCELLED}:
             log.warning("attempt_failed", kind=noted.outcome, wait_s=round(noted.waited_s, 3), **facts, **ids)
         elif total and noted.number > 1:
             log.info("attempt_succeeded", **facts, **ids)

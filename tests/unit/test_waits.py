@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.support.fakes import CLEAN
 from tests.support.readings import reading, said
@@ -101,15 +102,17 @@ async def test_a_flagged_message_pays_no_model() -> None:
     ids=["", "judge"],
 )
 async def test_a_flagged_reply_keeps_what_its_reading_cost(first: str, outcome: str, tokens: Tokens) -> None:
-    """Whether the judge answered before or was cancelled; nothing it said is used."""
+    """Whether the judge answered before or was cancelled, which is no failure; nothing it said is used."""
     rounds = Rounds(World(moderation=[CLEAN, HURTFUL], judge=[READ]), first=first)
-    decision = await rounds.decide(assessment_policy={"name": "calibrated"})
+    with capture_logs() as logged:
+        decision = await rounds.decide(assessment_policy={"name": "calibrated"})
     judged = [call for call in decision.calls if call.purpose == "judge"]
 
     assert decision.reason_code is Reason.REPLY_MODERATION_FLAGGED
     assert [call.error for call in judged] == [outcome]
     assert sum((each.tokens for each in decision.usage if each.purpose == "judge"), Tokens()) == tokens
     assert (decision.assessment, stages(decision)[-1]) == (None, "moderation_reply")
+    assert logged == []
 
 
 async def test_the_context_is_read_again_after_a_hold() -> None:
