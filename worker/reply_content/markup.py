@@ -41,7 +41,10 @@ FORMULA: Final = re.compile(
 
 
 def raw_markup(text: str) -> str | None:
-    """The first HTML, XML or BBCode tag of a text, or None; an invented name in angle brackets is none."""
+    """The first HTML, XML or BBCode tag of a text, or None.
+
+    An invented name in angle brackets is none, nor is a comparison: no browser reads ``< b`` as an element.
+    """
     for pattern in (OPENED, BBCODE):
         if (found := pattern.search(text)) is not None:
             return found[0]
@@ -49,7 +52,7 @@ def raw_markup(text: str) -> str | None:
         return None
     for tag in TAG.finditer(text):
         name, attributes, closed = tag[1].lower(), tag[2], tag[3] == ">"
-        is_element = name in ELEMENTS or "-" in name
+        is_element = (name in ELEMENTS or "-" in name) and not tag[0][1].isspace()
         if (closed and is_element) or "=" in attributes or (closed and tag[0][1:].lstrip().startswith("/")):
             return tag[0]
     return None
