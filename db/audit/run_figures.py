@@ -46,12 +46,13 @@ TOTALS: Final = sa.text("""
 OUT_OF_ORDER: Final = sa.text("""
     SELECT count(*) FROM (
         SELECT place, lag(place) OVER conversation AS before
-        FROM (SELECT user_id, conversation_id, created_at, id,
+        FROM (SELECT user_id, conversation_id, xmin::text::bigint AS committed,
                      string_to_array(split_part(snapshot_json ->> 'entry_id', '@', 1), '-')::bigint[] AS place
               FROM ai_decisions WHERE event_id LIKE :run) AS placed
-        WINDOW conversation AS (PARTITION BY user_id, conversation_id ORDER BY created_at, id)
+        WINDOW conversation AS (PARTITION BY user_id, conversation_id ORDER BY committed)
     ) AS decided WHERE place < before
 """)
+"""In the order of transactions: the clocks of two workers may differ by some milliseconds."""
 EXAMPLES: Final = sa.text("""
     SELECT DISTINCT ON (decision, snapshot_json ->> 'error_class') id FROM ai_decisions
     WHERE event_id LIKE :run AND reason_code <> 'UNKNOWN_ACCOUNT'

@@ -232,7 +232,7 @@ class Desk:
 
     def tell(self, user: str, text: str) -> None:
         """Show a text to one person."""
-        body = {"channel": self.inbox.place, "user": user, **slack_forms.told(text)}
+        body = {"channel": self.inbox.place, "user": user, **slack_forms.private_message(text)}
         self.slack("/chat.postEphemeral", body)
 
     def update(self, stamp: str, body: Json) -> None:

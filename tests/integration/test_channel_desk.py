@@ -216,7 +216,7 @@ def test_a_draft_is_approved_in_slack_and_sent_to_the_customer(
 
 
 def test_two_who_press_at_once_give_one_answer(office: Office, team: Team, tmp_path: Path) -> None:
-    """The second is told; so is a person whom another one on the pages was faster than, with the text."""
+    """The second gets a message; so does a person after an answer on the pages, with the text."""
     place = asking(office, team, tmp_path)
     threads = [
         threading.Thread(target=place.press, args=each) for each in ((LEE, "approve"), (KIM, "reject"))
@@ -228,7 +228,7 @@ def test_two_who_press_at_once_give_one_answer(office: Office, team: Team, tmp_p
     place.work()
 
     assert len(place.answers()) == 1
-    assert office.vendor.told() == ["This message was answered."]
+    assert office.vendor.private_messages() == ["This message was answered."]
 
 
 def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path
     place.work()
 
     assert len(place.answers()) == 1
-    assert office.vendor.told() == [
+    assert office.vendor.private_messages() == [
         "Another answer was stored first.\n\nYour text was not sent:\nUntil seven today."
     ]
     assert f"{team.logins[KIM]} approved the draft." in place.shown
@@ -264,7 +264,7 @@ def test_a_draft_is_edited_in_a_form(office: Office, team: Team, tmp_path: Path)
     place.work()
 
     assert "nine to six" in element["initial_value"]
-    expired, refused = office.vendor.told()
+    expired, refused = office.vendor.private_messages()
     assert expired == "Slack did not open the form in time. Press again."
     assert "moderation stops it" in refused
     assert (stopped, "kill you" in refused) == ([], True)
@@ -295,7 +295,7 @@ def test_people_act_with_their_own_rights(office: Office, team: Team, tmp_path: 
     place = asking(office, team, tmp_path)
     for user in (STRANGER, GUEST):
         place.approve(user)
-    first, second = office.vendor.told()
+    first, second = office.vendor.private_messages()
 
     assert place.answers() == []
     assert "PEOPLE_TOKENS has no API token of yours" in first
@@ -356,7 +356,7 @@ def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Pa
 
     assert [each["outcome"] for each in place.answers()] == ["unchanged"]
     assert f"<@{LEE}> approved the draft." in place.shown
-    assert office.vendor.told() == []
+    assert office.vendor.private_messages() == []
 
 
 def test_what_people_answered_elsewhere_is_closed_in_slack(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,14 @@ RECIPES: Final = re.findall(r"^### (.+)$", GUIDE.read_text(), re.MULTILINE)
 TARGETS: Final = frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 BLOCK: Final = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
 QUOTED: Final = re.compile(r"`([^`\n]+)`")
+FAILING_CHECK: Final = """
+.venv/.ready-statistics:
+	@true
+test-tools:
+	@sh -c 'echo $$$$ > tools.new && mv tools.new tools && exec sleep 30'
+check:
+	@until [ -e tools ]; do sleep 0.05; done; exit 1
+"""
 FILE: Final = re.compile(r"[\w./-]*(?:/|\.(?:md|toml|py|yml|html|example|sh|json|txt|lua))")
 
 
@@ -55,3 +65,13 @@ def test_every_make_target_in_a_document_exists(document: Path) -> None:
 def test_make_help_explains_every_target(target: str) -> None:
     """With a sentence after two number signs."""
     assert re.search(rf"^{target}:.* ## \w", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_ci_ends_the_set_up_of_tools_when_a_check_fails(tmp_path: Path) -> None:
+    """Its output ends, so no process that writes there is left."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    (tmp_path / "Makefile").write_text(FAILING_CHECK)
+    done = subprocess.run([tmp_path / ".ci" / "run"], capture_output=True, text=True, timeout=20, check=False)
+
+    assert (done.returncode, "check] Error 1" in done.stderr) == (2, True)
