@@ -167,6 +167,12 @@ MUTATIONS: Final = (
         options=("--only", "review_job_stop", "--others", "2"),
     ),
     Mutation(
+        law=Law.CHECKS,
+        file="gateway/checks.py",
+        right="is_new = await record_check(",
+        wrong="is_new = check_id.endswith('1') or await record_check(",
+    ),
+    Mutation(
         law=Law.STUCK,
         file="tasks/sending/relay.py",
         right="[row.row_id for row in sent]",

@@ -82,6 +82,7 @@ class Law(StrEnum):
     HISTORY = "history incomplete"
     ENDING = "wrong endings"
     JOBS = "review jobs not whole"
+    CHECKS = "wrong verdicts of checks"
     STUCK = "stuck"
     LEAK = "leaks"
     CRASH = "crashes"

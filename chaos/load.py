@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import random
 import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import orjson
 from redis import Redis
@@ -176,7 +175,7 @@ class Publisher:
         self._publish([self._new(EventKind.QUESTION, conversation, DESK) for _ in range(2)], by_http=False)
         self._world.pause(self._rng.random() * 0.6)  # the replies are under way, or not
         path = f"/api/v1/accounts/{DESK}/conversations/{quote(conversation)}/take"
-        while self._post(Role.REVIEW, path, b"{}")[0] != 200:  # 404: no event of it is stored yet
+        while self._world.post(Role.REVIEW, path, b"{}")[0] != 200:  # 404: no event of it is stored yet
             self._world.pause(RETRY_S)
         self.ledger.taken[conversation] = self._now()
         kind = EventKind.AFTER_TAKEOVER
@@ -232,25 +231,11 @@ class Publisher:
     def _by_http(self, names: Sequence[str]) -> list[str]:
         """Entry ids of all of these events, or none."""
         body = b"[" + b",".join(self._bodies[name] for name in names) + b"]"
-        status, answer = self._post(Role.GATEWAY, "/api/v1/events", body)
+        status, answer = self._world.post(Role.GATEWAY, "/api/v1/events", body)
         if status != 202:
             return []
         self.ledger.by_http += len(names)
         return [each["entry_id"] for each in orjson.loads(answer)["events"]]
-
-    def _post(self, role: Role, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and body of an answer; 0 without one."""
-        place = urlsplit(self._world.addresses[role])
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=15)
-        headers = {"authorization": f"Bearer {self._world.access.token}", "content-type": "application/json"}
-        try:
-            connection.request("POST", path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException):
-            return 0, b""
-        finally:
-            connection.close()
 
     def _client(self) -> Redis:
         if self._redis is None:

@@ -14,6 +14,7 @@ import psycopg
 from redis.exceptions import RedisError
 
 from chaos.faults.injector import Injector
+from chaos.fleet.check_client import CheckClient
 from chaos.fleet.review_client import ReviewClient
 from chaos.fleet.world import World, world
 from chaos.kinds import FaultKind, Role
@@ -50,6 +51,7 @@ class Run:
     recoveries: Recoveries
     prompts: PromptWatch
     review_client: ReviewClient
+    check_client: CheckClient
     injector: Injector
     growth: Growth
     say: Callable[[str], None]
@@ -73,6 +75,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
             recoveries=recoveries,
             prompts=PromptWatch(found),
             review_client=review_client,
+            check_client=CheckClient(found),
             injector=injector,
             growth=Growth(),
             say=say,
@@ -176,7 +179,7 @@ def heal(parts: Run) -> None:
     """End every fault and every thread that makes some."""
     parts.world.stopping.set()
     parts.world.processes.restart_ended()
-    for thread in (*parts.injector.threads, parts.publisher.thread):
+    for thread in (*parts.injector.threads, parts.publisher.thread, parts.check_client.thread):
         if thread.ident is not None:
             _join(parts, thread)
     parts.world.disk.free()
@@ -237,7 +240,14 @@ def _await_webhooks(parts: Run) -> None:
 
 def observed(parts: Run) -> Observations:
     """What a run saw; a load that had to be ended is stuck."""
-    seen = observe(parts.world, parts.publisher.ledger, parts.prompts, parts.review_client, parts.growth)
+    seen = observe(
+        parts.world,
+        parts.publisher.ledger,
+        parts.prompts,
+        parts.review_client,
+        parts.check_client,
+        parts.growth,
+    )
     left = {**seen.left, "load that made no progress": int(parts.stalled)}
     parts.world.processes.restart_ended()
     return replace(seen, left=left, ended=dict(parts.world.processes.ended))
@@ -293,6 +303,8 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "webhooks for a later attempt": len(seen.webhooks_later),
         "webhooks cancelled": len(seen.webhooks_cancelled),
         "review jobs": len(seen.jobs),
+        "checks": len(seen.checks),
+        "checks asked again without a verdict": parts.check_client.unanswered,
         "prompts looked at": parts.prompts.looked_at,
         "prompts missed": seen.prompts_missed,
         "faults": parts.injector.happened.total(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,9 +53,11 @@ LINKS: Final = {
     Role.WORKER: (REDIS, POSTGRES, UPSTREAM),
     Role.DELIVERER: (REDIS, POSTGRES, UPSTREAM),
     Role.BEAT: (REDIS, POSTGRES),
-    Role.GATEWAY: (REDIS, POSTGRES),
+    Role.GATEWAY: (REDIS, POSTGRES, UPSTREAM),
     Role.REVIEW: (REDIS, POSTGRES),
 }
+
+ANSWER_S: Final = 15.0
 
 
 class Interrupted(Exception):
@@ -99,6 +102,20 @@ class World:
         """Rows of a query as the owner, on a direct connection, not through the proxies."""
         with psycopg.connect(self.stack.database_url, connect_timeout=5) as connection:
             return connection.execute(query, values).fetchall()
+
+    def post(self, role: Role, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of an answer of the gateway or the review pages; 0 without one."""
+        place = urlsplit(self.addresses[role])
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=ANSWER_S)
+        headers = {"authorization": f"Bearer {self.access.token}", "content-type": "application/json"}
+        try:
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()
 
     def pause(self, seconds: float) -> None:
         """Wait.
@@ -159,7 +176,7 @@ class World:
     def _environment(self, name: str, role: Role) -> dict[str, str]:
         redis_port = self.link(name, REDIS).port
         redis = urlsplit(self.stack.redis_url)
-        service = {Role.GATEWAY: Service.GATEWAY, Role.REVIEW: Service.REVIEW}.get(role, Service.WORKER)
+        service = Service.REVIEW if role is Role.REVIEW else Service.WORKER  # the gateway makes checks
         login = urlsplit(self.worker_urls[service])
         postgres_port = self.link(name, POSTGRES).port
         upstream = f"http://127.0.0.1:{self.link(name, UPSTREAM).port if UPSTREAM in LINKS[role] else 1}/v1"

@@ -157,6 +157,15 @@ class SeenJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenVerdict:
+    """The verdict of a check, as a program was answered or as stored."""
+
+    name: str
+    decision_id: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
     """Everything that is judged.
 
@@ -173,6 +182,9 @@ class Observations:
         residue: marks of earlier events that a model or a judge was sent.
         prompts_missed: requests to the models that were not looked at.
         jobs: review jobs that were asked for.
+        checks: name of a check that was asked for -> whether its text must be stopped.
+        verdicts: the answers, in their order.
+        check_decisions: raw decisions of checks, as name and id.
         left: what is not finished at the end, name -> count.
         leaks: what grew, as sentences.
         ended: role and exit code of processes that ended without a signal of the run, and how often.
@@ -197,6 +209,10 @@ class Observations:
     residue: tuple[str, ...] = ()
     prompts_missed: int = 0
     jobs: tuple[SeenJob, ...] = ()
+    checks: Mapping[str, bool] = field(default_factory=dict)
+    verdicts: tuple[SeenVerdict, ...] = ()
+    stored_verdicts: tuple[SeenVerdict, ...] = ()
+    check_decisions: tuple[tuple[str, str], ...] = ()
     left: Mapping[str, int] = field(default_factory=dict)
     leaks: tuple[str, ...] = ()
     ended: Mapping[str, int] = field(default_factory=dict)

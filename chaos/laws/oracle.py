@@ -27,6 +27,9 @@ GRACE_MS: Final = 5_000
 TAKEN_OVER: Final = "taken_over"
 """The only reason to keep a reply back: nothing is deleted, edited or too old for a reply in a run."""
 
+VERDICTS: Final = {True: frozenset({"block", "hold"}), False: frozenset({"allow", "hold"})}
+"""Of a text that must be stopped, and of another one; ``hold`` while models or moderation do not answer."""
+
 
 def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
     """A sentence for each breach, by law; every law is in it."""
@@ -230,6 +233,22 @@ def _jobs(seen: Observations) -> Iterator[str]:
         yield from each(f"{job.name} processed beyond its list", processed.keys() - job.allowed)
 
 
+def _checks(seen: Observations) -> Iterator[str]:
+    """Each check has one verdict, stored once with its decision; no text passes that must be stopped."""
+    stored = set(seen.stored_verdicts)
+    yield from each("verdict that is not stored", {row.name for row in set(seen.verdicts) - stored})
+    keys = Counter((row.name, row.decision_id) for row in seen.stored_verdicts)
+    decisions = Counter(seen.check_decisions)
+    unmatched = (keys - decisions) + (decisions - keys)
+    yield from each("check and decision that do not belong together", unmatched)
+    yield from each("check with several verdicts", repeated(Counter(name for name, _ in keys)))
+    for row in stored:
+        if row.name not in seen.checks:
+            yield f"check that was not asked for: {row.name}"
+        elif row.verdict not in VERDICTS[seen.checks[row.name]]:
+            yield f"wrong verdict: {row.name} ended as {row.verdict}"
+
+
 def _stuck(seen: Observations) -> Iterator[str]:
     return (f"{count} {what}" for what, count in seen.left.items() if count)
 
@@ -257,6 +276,7 @@ JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
     Law.HISTORY: wrong_history,
     Law.ENDING: wrong_endings,
     Law.JOBS: _jobs,
+    Law.CHECKS: _checks,
     Law.STUCK: _stuck,
     Law.LEAK: _leak,
     Law.CRASH: _crash,

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import orjson
 from redis import Redis
 
+from chaos.fleet.check_client import CheckClient
 from chaos.fleet.review_client import ReviewClient
 from chaos.fleet.world import ESCALATIONS, REPLIES, World
 from chaos.laws.observations import (
@@ -18,6 +19,7 @@ from chaos.laws.observations import (
     OutboxRow,
     SeenEscalation,
     SeenReply,
+    SeenVerdict,
 )
 from chaos.ledger import Ledger
 from chaos.observing import leaks
@@ -58,6 +60,8 @@ KEYS: Final = """
     FROM event_keys
 """
 """With the number of the transaction that wrote each: the order in which they began to write."""
+OF_CHECK: Final = "coalesce(snapshot_json ->> 'type', '') = 'check'"
+STORED_VERDICTS: Final = "SELECT event_id, decision_id::text, verdict ->> 'verdict' FROM checks"
 DUE_WEBHOOKS: Final = (
     "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
     " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
@@ -89,7 +93,12 @@ def stuck(world: World, patience_s: float = SWEPT_S) -> dict[str, int]:
 
 
 def observe(
-    world: World, ledger: Ledger, prompts: PromptWatch, review_client: ReviewClient, growth: leaks.Growth
+    world: World,
+    ledger: Ledger,
+    prompts: PromptWatch,
+    review_client: ReviewClient,
+    check_client: CheckClient,
+    growth: leaks.Growth,
 ) -> Observations:
     """Everything that the oracle judges.
 
@@ -108,7 +117,7 @@ def observe(
         decisions=tuple(
             DecisionRow(decision_id=str(key), name=name, decision=decision, reason=reason)
             for key, name, decision, reason in world.rows(
-                "SELECT id, event_id, decision, reason_code FROM ai_decisions"
+                f"SELECT id, event_id, decision, reason_code FROM ai_decisions WHERE NOT {OF_CHECK}"
             )
         ),
         duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
@@ -127,6 +136,13 @@ def observe(
         residue=tuple(prompts.residue),
         prompts_missed=prompts.missed,
         jobs=review_client.seen(),
+        checks=check_client.asked,
+        verdicts=tuple(check_client.verdicts),
+        stored_verdicts=tuple(
+            SeenVerdict(name=name, decision_id=key, verdict=verdict)
+            for name, key, verdict in world.rows(STORED_VERDICTS)
+        ),
+        check_decisions=tuple(world.rows(f"SELECT event_id, id::text FROM ai_decisions WHERE {OF_CHECK}")),
         left=left,
         leaks=growth.breaches(world),
     )

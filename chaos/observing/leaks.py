@@ -21,10 +21,11 @@ MOST_POSTGRES: Final = {
     Role.WORKER: POOL + 5,
     Role.DELIVERER: POOL + 5,
     Role.BEAT: 0,
-    Role.GATEWAY: POOL,
+    Role.GATEWAY: 2 * POOL,
     Role.REVIEW: POOL,
 }
-"""In sum below ``max_connections`` of Postgres, 100, for up to three workers; 39 are usual then."""
+"""The gateway has a second pool for checks. In sum below ``max_connections`` of Postgres, 100, for up to
+three workers; 39 are usual then."""
 MOST_VALKEY: Final = 30
 """Connections of one process to Valkey: Celery's threads and the engine's."""
 OWN_POSTGRES: Final = 5

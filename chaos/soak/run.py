@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chaos.faults.injector import Injector
+from chaos.fleet.check_client import CheckClient
 from chaos.fleet.review_client import ReviewClient
 from chaos.fleet.world import World, world
 from chaos.kinds import FaultKind
@@ -115,6 +116,7 @@ def _parts(found: World, say: Callable[[str], None]) -> Run:
         recoveries=recoveries,
         prompts=PromptWatch(found),
         review_client=review_client,
+        check_client=CheckClient(found),
         injector=injector,
         growth=Growth(),
         say=say,

@@ -40,20 +40,13 @@ _REPLY: Final = (
     outbox.c.metadata["sentences"].label("reply_sentences"),
     *state.SELECTED,
 )
-_EARLIER: Final = outbox.alias("earlier")
-_DISCLOSURE: Final = sa.case(
-    (
-        ~sa.exists().where(
-            _EARLIER.c.user_id == outbox.c.user_id,
-            _EARLIER.c.conversation_id == outbox.c.conversation_id,
-            _EARLIER.c.id < outbox.c.id,
-            _EARLIER.c.delivered_at.is_not(None),
-            _EARLIER.c.disclosure.is_not(None),
-        ),
-        outbox.c.disclosure,
-    )
-).label("reply_disclosure")
+SHOWN_DISCLOSURE: Final = """CASE WHEN NOT EXISTS (
+    SELECT FROM outbox earlier
+    WHERE earlier.user_id = outbox.user_id AND earlier.conversation_id = outbox.conversation_id
+        AND earlier.id < outbox.id AND earlier.delivered_at IS NOT NULL AND earlier.disclosure IS NOT NULL)
+    THEN outbox.disclosure END"""
 """What is sent before the reply; NULL when an earlier reply of the conversation had the disclosure."""
+_DISCLOSURE: Final = sa.literal_column(SHOWN_DISCLOSURE, sa.Text).label("reply_disclosure")
 INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 _SENT: Final = ai_decisions.outerjoin(

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from db.audit.decision_context import SHOWN_DISCLOSURE
 from db.audit.event_records import EventTexts, JudgedSentence
 from db.tables import NOT_ERASED
 from worker.assessment.text.citations import without_citations
@@ -18,12 +19,9 @@ JUDGED: Final = sa.text(f"""
         'assessment', snapshot_json -> 'assessment', 'passages', snapshot_json -> 'passages') AS looked_at
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
-SENT: Final = sa.text("""
-    SELECT text, draft, metadata -> 'sentences' AS sentences, CASE WHEN NOT EXISTS (
-        SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
-            AND e.id < o.id AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
-        THEN disclosure END AS disclosure
-    FROM outbox o WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
+SENT: Final = sa.text(f"""
+    SELECT text, draft, metadata -> 'sentences' AS sentences, {SHOWN_DISCLOSURE} AS disclosure
+    FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
 """)
 HELD: Final = sa.text("""
     SELECT text, draft FROM held_drafts WHERE decision_id = :id AND expires_at > :now ORDER BY id LIMIT 1

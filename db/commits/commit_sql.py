@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from db.answers.held import STORE_HELD_DRAFTS
+from db.commits.retracting import REPLY_TO_MESSAGE, retract_replies
 from db.commits.rows import ROWS, over_rows
 from db.costs.ledger import STORE_LEDGER
 from db.customer_feedback.storing import JOIN_FEEDBACK, STORE_FEEDBACK
@@ -47,9 +48,6 @@ KEY_OF_CHECK_FROM: Final = """
 """
 KEY_OF_CHECK: Final = KEY_OF_CHECK_FROM.format(source="", order="")
 """A check is no event of a stream, so it has a key of its own."""
-REPLY_TO_MESSAGE: Final = """
-    o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
-"""
 RECORD: Final = """
     INSERT INTO recordings (decision_id, user_id, conversation_id, author_id, created_at, overtaken, data)
     SELECT %(id)s, key.user_id, %(conversation_id)s, %(author_id)s, %(created_at)s, %(overtaken)s,
@@ -155,32 +153,11 @@ REPLACED: Final = """, former AS (
         AND m.message_id = %(message_id)s
 )"""
 """The edit that came before its message goes when the message is stored with its text."""
-AT_ONCE: Final = "least(%(created_at)s, now())"
-"""Due now, also when the clock of the deciding worker is fast."""
 DELETION: Final = f""", deleted AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
-), cancelled AS (
-    UPDATE outbox o SET cancel_reason = coalesce(o.cancel_reason, 'message_deleted'),
-        cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
-        retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
-        retract_from = CASE WHEN %(retract)s THEN {AT_ONCE} ELSE o.retract_from END
-    FROM key
-    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND (o.cancel_reason IS NULL OR NOT o.cancel_settled)
-), retracted AS (
-    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
-                             created_at, not_before)
-    SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
-        %(created_at)s, {AT_ONCE}
-    FROM outbox o, key
-    WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
-        AND NOT EXISTS (
-            SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
-    ORDER BY o.id
-){withdraw_replies(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
-"""A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
-
+){retract_replies("message_deleted", at="%(created_at)s")}{CLOSE_WITH_MESSAGE}"""
 FLAGGED_EDIT: Final = f""", cancelled AS (
     UPDATE outbox o SET cancel_reason = 'message_flagged',
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s)

@@ -11,11 +11,11 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.access_log import LoggedAction
+from db.commits.retracting import retract_replies
 from db.connection import Connection
 from db.outbox import LOCK_CONVERSATION
 from db.pool import Pool, checkout, fetch_rows
 from db.rows import first_value, row_as, rows_as
-from db.webhooks.changes import withdraw_replies
 from worker.held_texts import sealed_until
 from worker.late_moderation import LateCheck, LateResult
 from worker.model import Account, MessageRole
@@ -50,9 +50,6 @@ _CHECKED: Final = """
     UPDATE unmoderated_texts SET checked_at = %(now)s, result = %(result)s, matched_rule = %(matched_rule)s
     WHERE decision_id = %(decision_id)s AND checked_at IS NULL RETURNING user_id, decision_id
 """
-_REPLIES: Final = """
-    o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
-"""
 SETTLE: Final = f"WITH key AS ({_CHECKED}) SELECT count(*) FROM key"
 SETTLE_FLAGGED: Final = f"""
 WITH key AS ({_CHECKED}), removed AS (
@@ -65,28 +62,13 @@ WITH key AS ({_CHECKED}), removed AS (
         user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at, place)
     SELECT user_id, conversation_id, message_id, decision_id, role, text, created_at, %(expires_at)s, id
     FROM removed ORDER BY id
-), cancelled AS (
-    UPDATE outbox o SET cancel_reason = 'message_flagged', cancelled_at = coalesce(o.cancelled_at, %(now)s),
-        retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
-        retract_from = CASE WHEN %(retract)s THEN now() ELSE o.retract_from END
-    FROM key WHERE {_REPLIES} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
-), retracted AS (
-    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
-                             created_at, not_before)
-    SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
-        %(now)s, now()
-    FROM outbox o, key
-    WHERE %(retract)s AND {_REPLIES} AND o.origin <> 'person' AND o.delivered_at IS NOT NULL
-        AND NOT EXISTS (
-            SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
-    ORDER BY o.id
 ), logged AS (
     INSERT INTO access_log (person, action, user_id, decision_id, detail)
     SELECT 'hushgate', '{LoggedAction.LATE_MODERATION}', key.user_id, key.decision_id,
         jsonb_build_object('result', %(result)s::text, 'matched_rule', %(matched_rule)s::text,
                            'retract', %(retract)s::boolean)
     FROM key
-){withdraw_replies(_REPLIES, "message_flagged")}
+){retract_replies("message_flagged", at="%(now)s", wanted="%(retract)s AND o.origin <> 'person'")}
 SELECT count(*) FROM key
 """
 CHECK: Final = sa.text(

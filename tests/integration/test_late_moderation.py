@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from db.late_moderation import settling
-from db.outbox import LOCK_CONVERSATION
+from db.outbox import LOCK_AND_WAIT, LOCK_CONVERSATION
 from db.people.records import Role
 from db.pool import create_pool
 from tests.integration.test_decision_page import reading
@@ -121,6 +121,25 @@ def test_a_late_hit_seals_the_exchange_and_retracts_where_the_account_wants(
     assert retracted == ([{"decision_id": made["id"]}] if retract else [])
     assert objections == [{"decision_id": made["id"], "objection": "late_moderation"}]
     assert outage.rows(logged, user_id) == [{"decision_id": made["id"]}]
+
+
+def test_a_late_hit_retracts_a_reply_that_was_cancelled_after_it_was_sent(outage: Running) -> None:
+    """Its relay has not recorded that: the reply has the retraction's id, with which the relay goes on."""
+    user_id, _ = passed(outage, retract_flagged=True)
+    outage.sandbox.drop_rules()
+    outage.sandbox.add_rule("moderations", "flagged", value="hate")
+    with psycopg.connect(outage.url) as relay:
+        relay.execute(LOCK_AND_WAIT)
+        outage.database.execute(
+            "UPDATE outbox SET delivered_at = NULL, cancelled_at = now(), cancel_reason = 'taken_over'"
+            " WHERE user_id = %s",
+            (user_id,),
+        )
+        checked(outage, user_id)
+        query = "SELECT cancel_reason, retraction_id IS NULL AS stays FROM outbox WHERE user_id = %s"
+        found = outage.row(query, user_id)
+
+    assert found == {"cancel_reason": "taken_over", "stays": False}
 
 
 def test_texts_that_were_flagged_late_are_covered(outage: Running) -> None:

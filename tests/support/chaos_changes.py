@@ -30,6 +30,7 @@ from tests.support.chaos_runs import (
     with_person,
     with_reason,
     with_reply,
+    with_verdict,
 )
 
 Change = Callable[[Observations], Observations]
@@ -191,6 +192,13 @@ BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
     (Law.JOBS, "left out", lambda o: with_job(o, processed=("d-e2",))),
     (Law.JOBS, "twice", lambda o: with_job(o, processed=("d-e1", "d-e1"))),
     (Law.JOBS, "beyond its list", lambda o: with_job(o, processed=("d-e1", "d-e3"))),
+    (Law.CHECKS, "not stored", lambda o: replace(o, stored_verdicts=())),
+    (Law.CHECKS, "another verdict", lambda o: with_verdict(o, verdict="hold")),
+    (Law.CHECKS, "a refusal", lambda o: with_verdict(o, decision_id="", verdict="status 409")),
+    (Law.CHECKS, "two decisions", lambda o: replace(o, check_decisions=(*o.check_decisions, ("k1", "d-9")))),
+    (Law.CHECKS, "no decision", lambda o: replace(o, check_decisions=())),
+    (Law.CHECKS, "not asked for", lambda o: replace(o, checks={})),
+    (Law.CHECKS, "a text that must be stopped", lambda o: replace(o, checks={"k1": True})),
     (Law.STUCK, "an entry", lambda o: replace(o, left={"entries on the stream": 1})),
     (Law.CRASH, "a worker", lambda o: replace(o, ended={"worker 1": 2})),
     (Law.LEAK, "a lane", lambda o: replace(o, leaks=("1 lane without entries",))),

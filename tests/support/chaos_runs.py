@@ -16,6 +16,7 @@ from chaos.laws.observations import (
     SeenEscalation,
     SeenJob,
     SeenReply,
+    SeenVerdict,
     SeenWebhook,
 )
 from chaos.laws.oracle import GRACE_MS
@@ -60,6 +61,11 @@ def line(conversation: str, name: str, text: str, *, by_author: bool = True) -> 
 
 def with_job(seen: Observations, **changes: Any) -> Observations:
     return replace(seen, jobs=(replace(seen.jobs[0], **changes),))
+
+
+def with_verdict(seen: Observations, **changes: Any) -> Observations:
+    """A run in which a repeated check had another answer."""
+    return replace(seen, verdicts=(*seen.verdicts, replace(seen.verdicts[0], **changes)))
 
 
 def with_ending(seen: Observations, kind: str, reason: str) -> Observations:
@@ -112,6 +118,7 @@ def decision(name: str, kind: str, reason: str = "") -> DecisionRow:
     return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind, reason=reason)
 
 
+VERDICT: Final = SeenVerdict(name="k1", decision_id="d-k1", verdict="allow")
 RIGHT: Final = Observations(
     published={
         each.name: each
@@ -181,4 +188,8 @@ RIGHT: Final = Observations(
             processed=("d-e1", "d-e2"),
         ),
     ),
+    checks={"k1": False},
+    verdicts=(VERDICT, VERDICT),
+    stored_verdicts=(VERDICT,),
+    check_decisions=(("k1", "d-k1"),),
 )

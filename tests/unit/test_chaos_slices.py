@@ -249,6 +249,7 @@ def test_planned_events_that_were_not_published_are_reported(accepted: int, unpu
         publisher=SimpleNamespace(ledger=Ledger()),
         injector=SimpleNamespace(happened=Counter(), failed=[], timeline=[]),
         prompts=SimpleNamespace(looked_at=0),
+        check_client=SimpleNamespace(unanswered=0),
         growth=Growth(),
         interrupted=False,
     )
@@ -403,6 +404,7 @@ def parts_of(processes: Processes, *threads: threading.Thread) -> Run:
         publisher=SimpleNamespace(thread=threading.Thread(), ledger=None),
         prompts=None,
         review_client=None,
+        check_client=SimpleNamespace(thread=threading.Thread()),
         growth=None,
         interrupted=False,
         stalled=False,

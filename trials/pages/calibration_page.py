@@ -165,11 +165,7 @@ async def _load_feedback(visit: Visit, account: str, chosen: Range) -> tuple[Fee
 
 
 def _measured(
-    settings: Account,
-    sample: CalibrationSample,
-    policy: str,
-    label: str,
-    wanted: float,
+    settings: Account, sample: CalibrationSample, policy: str, label: str, wanted: float
 ) -> MeasuredCalibration:
     bins = reliability_bins(draft_observations(sample.readings, policy=policy, label=label))
     found = threshold_proposals(settings, sample.readings, wanted)
