@@ -67,15 +67,7 @@ def explain(
     known = tuple(entry for entry in entries if account is None or entry.user_id == account)
     stored = NOTHING
     try:
-        stored = read_audit(
-            lambda connection: event_outcomes.load_outcomes(
-                connection,
-                event_id,
-                user_id=account,
-                entry_ids=tuple(entry.entry_id for entry in known),
-                now=datetime.now(UTC),
-            )
-        )
+        stored = _stored(event_id, account, known)
     except psycopg.Error as error:
         unknown["audit"], code = _reason("Postgres", error), code_of(error)
     unknown |= stored.unknown
@@ -88,6 +80,17 @@ def explain(
         _show(replace(report, problem=_problem(report, workers)))
     if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
         raise typer.Exit(code)
+
+
+def _stored(event_id: str, account: str | None, entries: Sequence[FoundEntry]) -> EventOutcomes:
+    """What the audit has of the event, also under the ids of its entries."""
+    ids = tuple(entry.entry_id for entry in entries)
+    now = datetime.now(UTC)
+    return read_audit(
+        lambda connection: event_outcomes.load_outcomes(
+            connection, event_id, user_id=account, entry_ids=ids, now=now
+        )
+    )
 
 
 def _log_reading(event_id: str, stored: EventOutcomes) -> None:
