@@ -17,7 +17,7 @@ from cli.events.published_decisions import decision_lines
 from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings, with_redis
 from cli.output import emit, fail, print_message, progress_bar
-from tasks.limits.upstream_reports import load_reports, problems
+from tasks.limits.upstream_reports import NO_WORKER, load_reports, problems
 from tasks.publishing.publish import append, checked, open_shards
 from tasks.publishing.replicated import WAIT_S, Replication
 from tasks.shards.agreement import current_layout
@@ -184,7 +184,7 @@ def _waits_for(settings: StreamSettings) -> str:
     """What the running workers report."""
     reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
     if not reports:
-        return "no worker of this stream reports; start hushgate worker"
+        return NO_WORKER
     return " | ".join(problems(reports)) or "workers report no problem; hushgate explain ID says more"
 
 
