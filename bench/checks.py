@@ -24,15 +24,14 @@ import uvloop
 from uuid_utils.compat import uuid7
 
 from bench.engine import BenchResult, WatchedWorker, measure_events, pipeline_environment, seed, worker
-from bench.low_load import CALLS, Times, times
+from bench.low_load import CALLS, EVENTS, WARM_UP, Times, bare_calls, times
 from cli.deployment.loopback import free_address, status
 from cli.stack import Stack
 from db.people.sessions import token_hash
-from sandbox.server import SandboxHandle, start
+from sandbox.server import start
 
 CHECKS = 3_000
-AT_LOW_LOAD = 300
-WARM_UP = 30
+TWO_CALLS = (CALLS[0], CALLS[2])
 AT_ONCE = 16
 PERSON = "INSERT INTO people (id, login, name) VALUES (%(id)s, 'bench', 'Bench')"
 ROLE = """
@@ -87,22 +86,9 @@ async def low_load(url: str, key: str) -> list[float]:
     """Milliseconds of checks, one after the other."""
     took_ms = []
     async with _client(key) as session:
-        for _ in range(WARM_UP + AT_LOW_LOAD):
+        for _ in range(WARM_UP + EVENTS):
             begun = time.perf_counter()
             await _check(session, url)
-            took_ms.append((time.perf_counter() - begun) * 1000)
-    return took_ms[WARM_UP:]
-
-
-async def upstream_calls(sandbox: SandboxHandle) -> list[float]:
-    """Milliseconds of two moderation calls in a row."""
-    took_ms = []
-    async with aiohttp.ClientSession() as session:
-        for _ in range(WARM_UP + AT_LOW_LOAD):
-            begun = time.perf_counter()
-            for path, sent in (CALLS[0], CALLS[2]):
-                async with session.post(sandbox.base_url + path, json=sent) as response:
-                    await response.read()
             took_ms.append((time.perf_counter() - begun) * 1000)
     return took_ms[WARM_UP:]
 
@@ -125,9 +111,9 @@ def measure(stack: Stack) -> tuple[BenchResult, tuple[Times, Times]]:
         environment = pipeline_environment(stack, sandbox) | {"HUSHGATE_INGEST_RATE": "0"}
         with worker(["cli", "gateway", "--port", str(urlsplit(url).port)], environment) as watch:
             watch.until(lambda: status(f"{url}/readyz") == 200)
-            before = uvloop.run(upstream_calls(sandbox))
+            before = uvloop.run(bare_calls(sandbox, TWO_CALLS))
             alone = uvloop.run(low_load(url, key))
-            upstream = times("the two upstream calls", before + uvloop.run(upstream_calls(sandbox)))
+            upstream = times("the two upstream calls", before + uvloop.run(bare_calls(sandbox, TWO_CALLS)))
             result = measure_events("check, sandbox", watch, CHECKS, lambda: _work(url, key, watch))
     added = times("added by a check", [took - upstream.p50_ms for took in alone])
     return result, (upstream, added)
@@ -135,7 +121,7 @@ def measure(stack: Stack) -> tuple[BenchResult, tuple[Times, Times]]:
 
 def _work(url: str, key: str, watch: WatchedWorker) -> int:
     uvloop.run(_many(url, key))
-    watch.until(lambda: True)
+    watch.look()
     return AT_ONCE
 
 

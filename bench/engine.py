@@ -79,11 +79,15 @@ class WatchedWorker:
         times = [each.cpu_times() for each in self.family()]
         return float(sum(each.user + each.system for each in times))
 
+    def look(self) -> None:
+        """Record the size, if it is the largest so far."""
+        self.rss = max(self.rss, sum(each.memory_info().rss for each in self.family()))
+
     def until(self, condition: Callable[[], bool], patience_s: float = 600.0) -> None:
         """Wait for a condition and record the largest size."""
         deadline = time.monotonic() + patience_s
         while not condition():
-            self.rss = max(self.rss, sum(each.memory_info().rss for each in self.family()))
+            self.look()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not within {patience_s} s")
             time.sleep(0.05)

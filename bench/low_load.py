@@ -36,7 +36,9 @@ from tasks.shards.clients import connect
 EVENTS = 300
 WARM_UP = 30
 REPLIES = "hushgate:replies"
-CALLS = (
+UpstreamCall = tuple[str, dict[str, Any]]
+"""Path and body."""
+CALLS: tuple[UpstreamCall, ...] = (
     ("/moderations", {"model": "omni", "input": "Within how many days may a purchase be returned?"}),
     ("/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "Within how many days?"}]}),
     ("/moderations", {"model": "omni", "input": "A purchase may be returned within thirty days."}),
@@ -71,13 +73,13 @@ def replied(redis: Redis) -> list[float]:
     return took_ms[WARM_UP:]
 
 
-async def bare_calls(sandbox: SandboxHandle) -> list[float]:
-    """Milliseconds of the same upstream calls without anything else."""
+async def bare_calls(sandbox: SandboxHandle, calls: Sequence[UpstreamCall] = CALLS) -> list[float]:
+    """Milliseconds of upstream calls in a row without anything else."""
     took_ms = []
     async with aiohttp.ClientSession() as session:
         for _ in range(WARM_UP + EVENTS):
             begun = time.perf_counter()
-            for path, body in CALLS:
+            for path, body in calls:
                 async with session.post(sandbox.base_url + path, json=body) as response:
                     await response.read()
             took_ms.append((time.perf_counter() - begun) * 1000)

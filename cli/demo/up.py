@@ -72,25 +72,30 @@ def up(
             say("\n".join(seed.report(found)))
         say(_models(running))
         say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
-        running.start_all(workers)
-        running.start_beat()
-        running.start_gateway()
-        has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
-        if has_log:
-            running.start_audit_log()
-        review_access.await_pages(running, say)
-        access = asyncio.run(review_access.new_review_access(running))
-        token = asyncio.run(review_access.new_api_token(running))
-        keys = ", ".join(running.inherited_keys)
-        say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
-        for line in _exports(running, token):
-            typer.echo(line)
-        say("\n".join(access.lines()))
-        if has_log:
-            say("\n".join(audit_log.first_lines(running, say)))
+        _start_all(running, workers)
         stay_until_signal(running, f"logs: {running.logs}/*.log")
     if ends:
         say(ENDS)
+
+
+def _start_all(running: Fleet, workers: int) -> None:
+    """Start every process; print the exports, how to sign in, and the first checkpoint of the audit log."""
+    running.start_all(workers)
+    running.start_beat()
+    running.start_gateway()
+    has_log = running.owns_database and AUDIT_LOG in hook_mapping("commands")
+    if has_log:
+        running.start_audit_log()
+    review_access.await_pages(running, say)
+    access = asyncio.run(review_access.new_review_access(running))
+    token = asyncio.run(review_access.new_api_token(running))
+    keys = ", ".join(running.inherited_keys)
+    say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
+    for line in _exports(running, token):
+        typer.echo(line)
+    say("\n".join(access.lines()))
+    if has_log:
+        say("\n".join(audit_log.first_lines(running, say)))
 
 
 def _models(running: Fleet) -> str:

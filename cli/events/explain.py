@@ -25,7 +25,7 @@ from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
 from db.buried.letters import log_reading
 from tasks.lanes.lookup import FoundEntry, find_entries
-from tasks.limits.upstream_reports import WorkerReport, load_reports, problems
+from tasks.limits.upstream_reports import NO_WORKER, WorkerReport, load_reports, problems
 from tasks.shards.clients import connect_sync
 from worker.settings import DatabaseSettings, StreamSettings
 
@@ -67,15 +67,7 @@ def explain(
     known = tuple(entry for entry in entries if account is None or entry.user_id == account)
     stored = NOTHING
     try:
-        stored = read_audit(
-            lambda connection: event_outcomes.load_outcomes(
-                connection,
-                event_id,
-                user_id=account,
-                entry_ids=tuple(entry.entry_id for entry in known),
-                now=datetime.now(UTC),
-            )
-        )
+        stored = _stored(event_id, account, known)
     except psycopg.Error as error:
         unknown["audit"], code = _reason("Postgres", error), code_of(error)
     unknown |= stored.unknown
@@ -88,6 +80,17 @@ def explain(
         _show(replace(report, problem=_problem(report, workers)))
     if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
         raise typer.Exit(code)
+
+
+def _stored(event_id: str, account: str | None, entries: Sequence[FoundEntry]) -> EventOutcomes:
+    """What the audit has of the event, also under the ids of its entries."""
+    ids = tuple(entry.entry_id for entry in entries)
+    now = datetime.now(UTC)
+    return read_audit(
+        lambda connection: event_outcomes.load_outcomes(
+            connection, event_id, user_id=account, entry_ids=ids, now=now
+        )
+    )
 
 
 def _log_reading(event_id: str, stored: EventOutcomes) -> None:
@@ -119,20 +122,24 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
         )
 
 
-def _worker_reports(settings: StreamSettings, reports: Sequence[EventReport]) -> tuple[WorkerReport, ...]:
-    """What workers report, where an event is unfinished; nothing without Redis, which is named elsewhere."""
+def _worker_reports(
+    settings: StreamSettings, reports: Sequence[EventReport]
+) -> tuple[WorkerReport, ...] | None:
+    """What workers report, where an event is unfinished; None without Redis, which is named elsewhere."""
     if not any(report.state in UNFINISHED for report in reports):
-        return ()
+        return None
     try:
         return with_redis(settings, lambda redis: load_reports(redis, settings.stream))
     except (RedisError, OSError):
-        return ()
+        return None
 
 
-def _problem(report: EventReport, workers: Sequence[WorkerReport]) -> str:
+def _problem(report: EventReport, workers: Sequence[WorkerReport] | None) -> str:
     """Why the event may be waiting, by the report of its worker, or of all where no worker has its lane."""
-    if report.state not in UNFINISHED:
+    if report.state not in UNFINISHED or workers is None:
         return ""
+    if not workers:
+        return NO_WORKER
     owners = {entry.worker for entry in report.entries if entry.worker}
     found = problems(each for each in workers if not owners or each.worker in owners)
     return " | ".join(found)

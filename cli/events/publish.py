@@ -17,7 +17,7 @@ from cli.events.published_decisions import decision_lines
 from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings, with_redis
 from cli.output import emit, fail, print_message, progress_bar
-from tasks.limits.upstream_reports import load_reports, problems
+from tasks.limits.upstream_reports import NO_WORKER, load_reports, problems
 from tasks.publishing.publish import append, checked, open_shards
 from tasks.publishing.replicated import WAIT_S, Replication
 from tasks.shards.agreement import current_layout
@@ -70,14 +70,7 @@ def publish(
     settings = stream_settings()
     lines = _lines(source)
     bad = [] if raw else _bad(lines, settings)
-    for problem in bad[:SHOWN_ERRORS]:
-        print_message(f"line {problem.line}: {problem.error}")
-    if len(bad) > SHOWN_ERRORS:
-        print_message(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
-    if bad and not skip_bad:
-        raise fail(
-            f"nothing was published: {len(bad)} of {len(lines)} lines are not events", code=ExitCode.REJECTED
-        )
+    _report_bad(bad, len(lines), skip=skip_bad)
     skipped = {problem.line for problem in bad}
     events = [line for number, line in lines.items() if number not in skipped]
     ids: list[str] = []
@@ -86,30 +79,9 @@ def publish(
             open_shards(redis, settings.stream, settings.shards)
             _send(redis, settings, events, rate, ids)
             unfinished = _wait(redis, settings, ids, timeout) if wait else 0
-    except StreamFull as error:
-        raise fail(
-            f"Redis is full: {len(ids)} of {len(events)} were published; publish the others when the backlog"
-            " is smaller, or raise maxmemory",
-            code=ExitCode.UNAVAILABLE,
-        ) from error
-    except StreamSealed as error:
-        raise fail(
-            f"the shards are being doubled: {len(ids)} of {len(events)} were published; run hushgate shards"
-            " double again, then publish the others",
-            code=ExitCode.UNAVAILABLE,
-        ) from error
-    except NotReplicated as error:
-        raise fail(
-            f"too few replicas answered within {WAIT_S:g} s (HUSHGATE_PUBLISH_REPLICAS is"
-            f" {settings.publish_replicas}): {len(ids)} of {len(events)} were published; publish the others"
-            " again, each event_id is decided once",
-            code=ExitCode.UNAVAILABLE,
-        ) from error
-    except RedisError as error:
-        shown = f"{type(error).__name__}: {error}"
-        raise fail(
-            f"Redis: {shown} ({len(ids)} of {len(events)} were published)", code=code_of(error)
-        ) from error
+    except (StreamFull, StreamSealed, NotReplicated, RedisError) as error:
+        done = f"{len(ids)} of {len(events)} were published"
+        raise fail(_refusal(error, done, settings), code=code_of(error)) from error
     summary = {"published": len(ids), "skipped": len(bad)}
     if wait:
         summary["unfinished"] = unfinished
@@ -117,6 +89,35 @@ def publish(
     emit([summary], list(summary))
     if unfinished or bad:
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _report_bad(bad: list[BadEventLine], lines: int, *, skip: bool) -> None:
+    """Print the bad lines; unless they are skipped, one ends the command."""
+    for problem in bad[:SHOWN_ERRORS]:
+        print_message(f"line {problem.line}: {problem.error}")
+    if len(bad) > SHOWN_ERRORS:
+        print_message(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
+    if bad and not skip:
+        raise fail(
+            f"nothing was published: {len(bad)} of {lines} lines are not events", code=ExitCode.REJECTED
+        )
+
+
+def _refusal(error: Exception, done: str, settings: StreamSettings) -> str:
+    """What Redis refused, how many events were published before, and what to do."""
+    match error:
+        case StreamFull():
+            return (
+                f"Redis is full: {done}; publish the others when the backlog is smaller, or raise maxmemory"
+            )
+        case StreamSealed():
+            again = "run hushgate shards double again, then publish the others"
+            return f"the shards are being doubled: {done}; {again}"
+        case NotReplicated():
+            wanted = f"HUSHGATE_PUBLISH_REPLICAS is {settings.publish_replicas}"
+            again = "publish the others again, each event_id is decided once"
+            return f"too few replicas answered within {WAIT_S:g} s ({wanted}): {done}; {again}"
+    return f"Redis: {type(error).__name__}: {error} ({done})"
 
 
 def _lines(source: str) -> dict[int, bytes]:
@@ -183,7 +184,7 @@ def _waits_for(settings: StreamSettings) -> str:
     """What the running workers report."""
     reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
     if not reports:
-        return "no worker of this stream reports; start hushgate worker"
+        return NO_WORKER
     return " | ".join(problems(reports)) or "workers report no problem; hushgate explain ID says more"
 
 

@@ -72,6 +72,7 @@ def perspective(
     stored = asyncio.run(store_account.load(account)) if account else Account(user_id="", version=0)
     policy = _policy(stored, limits, other)
     lines, bad = _read(file)
+    _warn_about_names(limits, lines)
     scores = [each.moderation for each in lines]
     if live:
         _ask(lines, scores, stored=account is not None)
@@ -100,6 +101,14 @@ def _limits(given: Sequence[str]) -> tuple[dict[str, float], float]:
         else:
             other = value
     return limits, other
+
+
+def _warn_about_names(limits: Mapping[str, float], lines: Sequence[RecordedLine]) -> None:
+    """Print the attributes of thresholds that no line has, such as misspelt ones."""
+    known = {name for each in lines for name in each.attributes or ()}
+    if lines and (unknown := sorted(limits.keys() - known)):
+        expected = f"attributes of the file ({', '.join(sorted(known))})"
+        print_message(f"--threshold: expected {expected}, got {', '.join(unknown)}", style="yellow")
 
 
 def _policy(account: Account, limits: dict[str, float], other: float) -> BothPolicies:

@@ -144,20 +144,10 @@ def add_token(
         raise fail(f"--fail-open: expected --scope check, got {', '.join(sorted(set(scope)))}")
 
     async def run(connection: Connection) -> tuple[str, Person]:
-        person = await found_person(connection, login)
-        if person.disabled:
-            raise fail(
-                f"login: expected a person who may sign in, got {person.login}, who is disabled",
-                code=ExitCode.REJECTED,
-            )
+        person = await _enabled_person(connection, login)
+        now = datetime.now(UTC)
         token, detail = await store_new_token(
-            connection,
-            person,
-            name=name,
-            days=days,
-            scopes=frozenset(scope),
-            fail_open=fail_open,
-            now=datetime.now(UTC),
+            connection, person, name=name, days=days, scopes=frozenset(scope), fail_open=fail_open, now=now
         )
         entry = LogEntry(action=LoggedAction.TOKEN, person=who(), detail=detail | {"login": person.login})
         await access_log.append_entries_for_accounts(connection, entry, person.accounts)
@@ -169,6 +159,14 @@ def add_token(
         print_message(f"{person.login} has no role: the token may do nothing", style="yellow")
     row = {"login": person.login, "token": token, "scopes": sorted(set(scope)), "days": days}
     emit([row], list(row))
+
+
+async def _enabled_person(connection: Connection, login: str) -> Person:
+    person = await found_person(connection, login)
+    if person.disabled:
+        expected = "login: expected a person who may sign in"
+        raise fail(f"{expected}, got {person.login}, who is disabled", code=ExitCode.REJECTED)
+    return person
 
 
 def add_to(app: typer.Typer) -> None:

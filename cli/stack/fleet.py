@@ -230,34 +230,21 @@ def fleet(
         ConfigurationError: a variable is not usable; nothing was started.
     """
     outside = dict(os.environ if outside is None else outside)
-    environment = dict(outside)
-    named = variables.names_models(outside)
-    uses_sandbox = sandbox and not named
-    stand_in = variables.STAND_IN_URL if uses_sandbox else None
-    checked = load(Settings, variables.STAND_INS | _with_models(outside, stand_in))
-    if named:
-        require_models(checked)
+    uses_sandbox = sandbox and not variables.names_models(outside)
+    _require_usable(outside, uses_sandbox=uses_sandbox)
     with ExitStack() as stack:
-        servers = stack.enter_context(
-            Stack(
-                database_url=environment.get("DATABASE_URL"),
-                redis_url=environment.get("REDIS_URL"),
-                data=data,
-            )
-        )
+        database_url, redis_url = outside.get("DATABASE_URL"), outside.get("REDIS_URL")
+        servers = stack.enter_context(Stack(database_url=database_url, redis_url=redis_url, data=data))
         if data is not None and not uses_sandbox:
             data_folder.note_model(data)
-        migrate.upgrade(servers.database_url)
-        if servers.postgres_pid is not None:  # a caller's database keeps the limits of its owner
-            known = load(RetentionSettings, environment | {"DATABASE_URL": servers.database_url})
-            store_limits(servers.database_url, known)
+        _migrate(servers, outside)
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hushgate-logs-")))
-        environment |= {
+        environment = outside | {
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
-            variables.SECRETS_KEY: environment.get(variables.SECRETS_KEY) or data_folder.secrets_key(data),
-            "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
+            variables.SECRETS_KEY: outside.get(variables.SECRETS_KEY) or data_folder.secrets_key(data),
+            "HUSHGATE_REVIEW_URL": outside.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.usual_address(loopback.USUAL_PORT)),
         }
         handle = stack.enter_context(server.start(options=sandbox_options)) if uses_sandbox else None
@@ -279,6 +266,22 @@ def fleet(
             running.stop_workers()
             if running.sandbox is not None:
                 running.sandbox.stop()
+
+
+def _require_usable(outside: Mapping[str, str], *, uses_sandbox: bool) -> None:
+    """Return when a worker can start with these variables; a server of models may be missing."""
+    stand_in = variables.STAND_IN_URL if uses_sandbox else None
+    checked = load(Settings, variables.STAND_INS | _with_models(outside, stand_in))
+    if variables.names_models(outside):
+        require_models(checked)
+
+
+def _migrate(servers: Stack, outside: Mapping[str, str]) -> None:
+    """Make the tables, and store the limits of retention; a caller's database keeps those of its owner."""
+    migrate.upgrade(servers.database_url)
+    if servers.postgres_pid is not None:
+        known = load(RetentionSettings, {**outside, "DATABASE_URL": servers.database_url})
+        store_limits(servers.database_url, known)
 
 
 def _with_models(environment: Mapping[str, str], sandbox_url: str | None) -> dict[str, str]:

@@ -117,7 +117,7 @@ async def load_outcomes(
     """What became of an event of one account, or of every account when ``user_id`` is None.
 
     A part that the login may not read is named in ``unknown``. ``entry_ids`` are entries of the event that
-    are still in the stream.
+    are still in the stream. A dead letter is found by its entry id too.
     """
     reader = _PartReader(connection)
     keys = await reader.rows(
@@ -126,7 +126,7 @@ async def load_outcomes(
     if not keys and await reader.rows("event key", KEYS_PURGED, {}):
         keys = await reader.rows("decision", UNKEYED, {"event_id": event_id, "user_id": user_id})
     outcomes = [await _outcome(reader, event_id, key, now) for key in keys]
-    ids = frozenset({*entry_ids, *(key["entry_id"] for key in keys)})
+    ids = frozenset({event_id, *entry_ids, *(key["entry_id"] for key in keys)})
     values = {"entry_ids": list(ids), "needle": orjson.dumps(event_id), "most": MOST_LETTERS}
     letters = [
         letter

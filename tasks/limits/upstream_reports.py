@@ -26,6 +26,7 @@ HOLDING: Final = frozenset({"moderation", "classifier"})
 """Upstreams for which an event may wait for hours."""
 NEEDED: Final = HOLDING | {"model"}
 """Upstreams without which an event is not decided."""
+NO_WORKER: Final = "no worker of this stream reports; start hushgate worker"
 OUTAGE: Final = "see that its server works (hushgate doctor --live); workers call it again automatically"
 LOGGED_EVERY_S: Final = 60.0
 KEPT_S: Final = 15

@@ -31,6 +31,7 @@ from db.schema import logins
 from db.schema.logins import Service
 from tasks.lanes import lookup as entry_lookup
 from tasks.lanes.stream import Lanes
+from tasks.limits.upstream_reports import NO_WORKER
 from tasks.publishing.publish import append
 from tasks.shards.clients import connect
 from tests.support.audited import blocked, ignored, record, replied, rows
@@ -235,7 +236,9 @@ def test_an_event_without_an_id_is_found_by_its_entry(shell: Shell, redis_url: s
     """The entry id is its event id."""
     (entry_id,) = publish(redis_url, "ignored", event_id=None)
 
-    assert explained(shell, entry_id)["state"] == "unread"
+    found = explained(shell, entry_id)
+
+    assert (found["state"], found["problem"]) == ("unread", NO_WORKER)
 
 
 def test_a_payload_that_will_be_a_dead_letter_says_why(shell: Shell, redis_url: str) -> None:
@@ -310,18 +313,21 @@ def test_each_account_with_the_event_id_has_a_report(shell: Shell, database_url:
 
 
 def test_an_event_that_was_buried_is_a_dead_letter(shell: Shell, database_url: str) -> None:
-    """Found by its key, or by the event id in a payload that is no event."""
+    """Found by its key, by the event id in a payload that is no event, or by the id of its entry."""
     bury(database_url, "500-0", b'{"event_id": "poisoned", "user_id": "acme"}', event_id="poisoned")
     bury(database_url, "500-1", b'{"event_id": "no-event", "user_id": "acme"}')
     bury(database_url, "500-2", b'{"event_id": "other", "text": "no-event", "user_id": "acme"}')
-    found = [explained(shell, each) for each in ("poisoned", "no-event")]
+    bury(database_url, "500-3", b"no JSON")
+    found = [explained(shell, each) for each in ("poisoned", "no-event", "500-1", "500-3")]
 
-    assert [each["state"] for each in found] == ["dead_letter", "dead_letter"]
+    assert {each["state"] for each in found} == {"dead_letter"}
     assert [[letter["entry_id"] for letter in each["dead_letters"]] for each in found] == [
         ["500-0"],
         ["500-1"],
+        ["500-1"],
+        ["500-3"],
     ]
-    assert {each["user_id"] for each in found} == {"acme"}
+    assert [each["user_id"] for each in found] == ["acme", "acme", "acme", None]
 
 
 def test_a_dead_letter_that_was_published_again_waits(

@@ -147,3 +147,14 @@ def test_the_suggested_threshold_agrees_best(tmp_path: Path) -> None:
 def test_a_threshold_outside_of_scores_is_refused(tmp_path: Path, threshold: str) -> None:
     """Before the file is read."""
     assert run(tmp_path, [], "--threshold", threshold) == (2, [])
+
+
+def test_a_threshold_of_an_attribute_that_no_line_has_is_named(tmp_path: Path) -> None:
+    """On standard error, with the attributes of the file."""
+    file = tmp_path / "recorded.jsonl"
+    file.write_text(json.dumps({"text": "x", "perspective": SCORES}))
+    words = ["perspective", str(file), "--threshold", "TOXCITY=0.7", "--threshold", "PROFANITY=0.7"]
+    done = CliRunner().invoke(command_line(["perspective"]), words)
+
+    assert done.exit_code == 0
+    assert "expected attributes of the file (PROFANITY, TOXICITY), got TOXCITY\n" in done.stderr

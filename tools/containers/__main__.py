@@ -71,31 +71,16 @@ def built(running: Engine) -> dict[str, Any]:
     """Build both images; seconds, and megabytes above the base image."""
     started = time.monotonic()
     for name, target in ((WORKER, ()), (REVIEW, ("--target", "review"))):
-        words = (
-            "docker",
-            "build",
-            *running.build_options,
-            "-f",
-            "deploy/Dockerfile",
-            *target,
-            "-t",
-            name,
-            ".",
-        )
-        running.run(*words)
+        words = ("docker", "build", *running.build_options, "-f", "deploy/Dockerfile", *target, "-t", name)
+        running.run(*words, ".")
     seconds = round(time.monotonic() - started)
-    for name in (
-        WORKER,
-        REVIEW,
-    ):  # the help of a command with an example needs most of the terminal's library
+    for name in (WORKER, REVIEW):  # this help has an example, which needs most of the terminal's library
         running.run("docker", "run", "--rm", "--network", "none", "--read-only", name, "publish", "--help")
     base = re.search(r"\nARG PYTHON_IMAGE=(\S+)", (ROOT / "deploy" / "Dockerfile").read_text())
     assert base is not None
     size = {name: int(_inspected(running, name, "{{.Size}}")) for name in (base[1], WORKER, REVIEW)}
-    own = {
-        f"{name.partition(':')[0]}_mb": round((size[name] - size[base[1]]) / 1e6) for name in (WORKER, REVIEW)
-    }
-    return {"build_s": seconds, **own}
+    own_mb = {name: round((size[name] - size[base[1]]) / 1e6) for name in (WORKER, REVIEW)}
+    return {"build_s": seconds, "hushgate_mb": own_mb[WORKER], "hushgate-review_mb": own_mb[REVIEW]}
 
 
 def demo(running: Engine) -> dict[str, Any]:
@@ -230,12 +215,8 @@ class Deployment:
             publishing.result()
         self.await_decisions()
         seconds = round(time.monotonic() - started)
-        return {
-            "events": EVENTS,
-            "decided_once": self.decided()[1],
-            "faults_s": seconds,
-            "doctor": self.doctor(),
-        }
+        figures = {"events": EVENTS, "decided_once": self.decided()[1], "faults_s": seconds}
+        return {**figures, "doctor": self.doctor()}
 
     def kill(self, container: str, *, rest_s: float) -> None:
         """SIGKILL a container; start it again after a rest."""
@@ -264,10 +245,8 @@ class Deployment:
         time.sleep(10)
         form = "{{.Name}} {{.MemUsage}} {{.CPUPerc}}"
         ids = self.compose("ps", "-q").split()
-        rows = [
-            row.split()
-            for row in self.running.run("docker", "stats", "--no-stream", "--format", form, *ids).splitlines()
-        ]
+        found = self.running.run("docker", "stats", "--no-stream", "--format", form, *ids)
+        rows = [row.split() for row in found.splitlines()]
         return {"idle": {row[0].removeprefix(f"{PROJECT}-"): f"{row[1]} {row[-1]}" for row in rows}}
 
 

@@ -24,7 +24,7 @@ PREFIX: Final = "HUSHGATE_"
 ONLY_GIVEN: Final = ContextVar("ONLY_GIVEN", default=False)
 """Whether settings are read from given variables, not from the environment of this process."""
 NOT_OURS: Final = re.compile(
-    r"HUSHGATE_((REVIEW_|SANDBOX_)?IMAGE|URL|GATEWAY|TOKEN|CHROMIUM|PGBOUNCER|PICTURES"
+    r"HUSHGATE_((REVIEW_)?IMAGE|URL|GATEWAY|TOKEN|CHROMIUM|PGBOUNCER|PICTURES"
     r"|(\w+_)?SERVICE_(HOST|PORT\w*)|(\w+_)?PORT_\d+_\w+)"
 )
 """Variables of Compose files, of clients, of tests, and of Kubernetes for a service named hushgate."""
