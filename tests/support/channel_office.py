@@ -106,6 +106,10 @@ class Inbox:
         """Send a private message of an update; the status of the answer."""
         sent = payload(TELEGRAM, "message")
         sent["message"] |= {"date": int(time.time()), **message}
+        return self.update(sent)
+
+    def update(self, sent: Json) -> int:
+        """Send an update of Telegram; the status of the answer."""
         headers = {"X-Telegram-Bot-Api-Secret-Token": SECRET}
         return self.receiver.take(headers, json.dumps(sent).encode())[0]
 
