@@ -51,8 +51,8 @@ def closed(line: str, link: str, text: str = "") -> Json:
     return {"text": "Answered.", "blocks": blocks}
 
 
-def told(text: str) -> Json:
-    """What one person is told."""
+def notice(text: str) -> Json:
+    """A message that one person sees."""
     return {"text": "Hushgate", "blocks": [_plain(piece) for piece in _pieces(text)]}
 
 

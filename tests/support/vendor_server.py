@@ -53,8 +53,8 @@ class VendorServer(ThreadingHTTPServer):
         paths = {"chatwoot": "/api/v1/accounts/1", "telegram": "/bot{token}", "slack": "/slack"}
         return f"http://127.0.0.1:{self.server_port}{paths[channel]}"
 
-    def told(self) -> list[str]:
-        """What single people were told in Slack, in order."""
+    def notices(self) -> list[str]:
+        """The messages of Slack that only one person sees, in order."""
         return [
             each.body["blocks"][0]["text"]["text"]
             for each in self.asked
