@@ -96,7 +96,12 @@ def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
 
 
 def _message(chat: str, text: str) -> Json:
-    return {"chat_id": int(chat), "text": text, "link_preview_options": {"is_disabled": True}}
+    """The body of a message to a chat: its id, or the ``@name`` of a public group."""
+    return {
+        "chat_id": chat if chat.startswith("@") else int(chat),
+        "text": text,
+        "link_preview_options": {"is_disabled": True},
+    }
 
 
 def _written(payload: Json) -> tuple[Json, str]:
