@@ -179,19 +179,19 @@ class Desk:
             token = self.tokens().get(user, "")
         except (OSError, ValueError) as error:
             LOG.warning("PEOPLE_TOKENS: %s", error)
-            self.notify(user, "Hushgate cannot read PEOPLE_TOKENS. When that is corrected, press again.")
+            self.notify(press, "Hushgate cannot read PEOPLE_TOKENS. When that is corrected, press again.")
             return
         if not ANY_TOKEN.fullmatch(token):
-            self.notify(user, "Hushgate does not know you here: PEOPLE_TOKENS has no API token of yours.")
+            self.notify(press, "Hushgate does not know you here: PEOPLE_TOKENS has no API token of yours.")
         elif not self.stamp(decision_id):
-            self.notify(user, "This message was answered.")
+            self.notify(press, "This message was answered.")
         else:
             try:
                 self.act(press, user, self.hushgate.as_person(token))
             except Refused as refused:
-                self.refused(press, user, refused)
+                self.refused(press, refused)
             except Away:
-                self.notify(user, "Hushgate does not answer. Press again.")
+                self.notify(press, "Hushgate does not answer. Press again.")
 
     def act(self, press: Json, user: str, person: Hushgate) -> None:
         """Open the form, take the conversation, or answer."""
@@ -202,7 +202,7 @@ class Desk:
             try:
                 self.slack("/views.open", {"trigger_id": press["trigger"], "view": view})
             except SendRefused:  # three seconds after the press
-                self.notify(user, "Slack did not open the form in time. Press again.")
+                self.notify(press, "Slack did not open the form in time. Press again.")
         elif press["action"] == "take":
             decision = self.hushgate.call("GET", f"decisions/{quote(decision_id)}")
             conversation = read(decision, "conversation_id", str)
@@ -215,14 +215,13 @@ class Desk:
             with suppress(Away):  # the next poll closes the message
                 self.close(decision_id, [read(stored, "answer", dict)], f"<@{user}>")
 
-    def refused(self, press: Json, user: str, refused: Refused) -> None:
+    def refused(self, press: Json, refused: Refused) -> None:
         """Say why; another answer that was stored first closes the message."""
-        written = f"\n\nYour text was not sent:\n{press['text']}" if press.get("text") else ""
         if answers := refused.body.get("answers"):
             self.close(press["decision"], answers)
-            self.notify(user, f"Another answer was stored first.{written}")
+            self.notify(press, "Another answer was stored first.")
         else:
-            self.notify(user, f"{refused}{written}")
+            self.notify(press, str(refused))
 
     def tokens(self) -> Mapping[str, str]:
         """The API tokens of people by their Slack id; read again for each press, as people come and go."""
@@ -231,9 +230,11 @@ class Desk:
             raise PayloadError(f"{self.people.name}: expected an object of texts, got another value")
         return found
 
-    def notify(self, user: str, text: str) -> None:
-        """Show a text to one person."""
-        body = {"channel": self.inbox.place, "user": user, **slack_forms.notice(text)}
+    def notify(self, press: Json, text: str) -> None:
+        """Show a text to the person who pressed, with what this person wrote."""
+        if written := press.get("text"):
+            text = f"{text}\n\nYour text:\n{written}"
+        body = {"channel": self.inbox.place, "user": press["user"], **slack_forms.notice(text)}
         self.slack("/chat.postEphemeral", body)
 
     def update(self, stamp: str, body: Json) -> None:

@@ -242,7 +242,7 @@ def test_two_who_press_at_once_give_one_answer(office: Office, team: Team, tmp_p
 
 
 def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path: Path) -> None:
-    """The form's text is not sent and goes back to its author; the message names who answered."""
+    """A form's text is not sent and goes back to its author; the message names who answered."""
     place = asking(office, team, tmp_path)
     place.press(LEE, "edit")
     place.work()
@@ -252,9 +252,18 @@ def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path
     place.submit(LEE, view, "Until seven today.")
     place.work()
 
+    place.submit(LEE, view, "Until eight today.")
+    place.work()
+    notices = office.vendor.notices()
+
     assert len(place.answers()) == 1
-    assert office.vendor.notices() == [
-        "Another answer was stored first.\n\nYour text was not sent:\nUntil seven today."
+    assert [each.partition("\n\n")[0] for each in notices] == [
+        "Another answer was stored first.",
+        "This message was answered.",
+    ]
+    assert [each.partition("Your text:\n")[2] for each in notices] == [
+        "Until seven today.",
+        "Until eight today.",
     ]
     assert f"{team.logins[KIM]} approved the draft." in place.shown
 
@@ -312,7 +321,7 @@ def test_people_act_with_their_own_rights(office: Office, team: Team, tmp_path: 
     assert second.startswith("status 403")
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"U0LEE": 7}', '{"U0LEE": "hg_secret\\n"}', None])
+@pytest.mark.parametrize("content", ["{", '{"U0LEE": 7}', '{"U0LEE": "hg_secret\\n"}', None])
 def test_a_file_of_tokens_that_cannot_be_used_is_said_to_the_person(
     office: Office, team: Team, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str | None
 ) -> None:
