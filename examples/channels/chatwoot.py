@@ -54,11 +54,6 @@ def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> N
     check_same(f"sha256={digest}", header(headers, "X-Chatwoot-Signature"), "X-Chatwoot-Signature")
 
 
-def answer(payload: Json) -> Json:
-    """Chatwoot expects nothing but the status."""
-    return {}
-
-
 def events(payload: Json, setup: Setup) -> list[Json]:
     """The events of a webhook; none for bots, notes, templates, activities and changes of the status."""
     kind = read(payload, "event", str)
@@ -66,7 +61,7 @@ def events(payload: Json, setup: Setup) -> list[Json]:
     if (kind != "message_created" and not deleted) or find(payload, "private", bool):
         return []
     direction = read(payload, "message_type", str)
-    by_team = direction == "outgoing" and find(payload, "sender.type", str) == "user"
+    by_team = direction == "outgoing" and _is_by_person(payload)
     if direction != "incoming" and (deleted or not by_team):
         return []
     return event(
@@ -75,7 +70,7 @@ def events(payload: Json, setup: Setup) -> list[Json]:
         scope="chat",
         conversation_id=_place(payload, "conversation.id"),
         message_id=read_id(payload, "id"),
-        author_id=f"{'user' if by_team else 'contact'}-{read_id(payload, 'sender.id')}",
+        author_id=_author(payload, by_team=by_team),
         text="" if deleted else find(payload, "content", str) or "",
         attachments=[] if deleted else attached(payload, "attachments", "data_url", "file_type"),
         created_at=_time(payload),
@@ -149,6 +144,21 @@ def _message(entry: Json, text: str, *, private: bool) -> Request:
     return Request(method="POST", path=f"/conversations/{conversation}/messages", body=body)
 
 
+def _is_by_person(payload: Json) -> bool:
+    """Whether a person wrote, in Chatwoot or in the channel's own app; no campaign and no automation."""
+    machines = ("additional_attributes.campaign_id", "content_attributes.automation_rule_id")
+    if any(find(payload, each, object) for each in machines):
+        return False
+    by_user = find(payload, "sender.type", str) == "user"
+    return by_user or bool(find(payload, "content_attributes.external_echo", bool))
+
+
+def _author(payload: Json, *, by_team: bool) -> str:
+    if not by_team:
+        return f"contact-{read_id(payload, 'sender.id')}"
+    return f"user-{read_id(payload, 'sender.id') if payload.get('sender') else 'unknown'}"
+
+
 def _place(payload: Json, path: str) -> str:
     return f"{NAME}:{read_id(payload, path)}"
 
@@ -174,6 +184,6 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
-    inbound=Inbound(check=check, answer=answer, events=events, retry_status=RETRIED, owner=owner),
+    inbound=Inbound(check=check, events=events, retry_status=RETRIED, owner=owner),
     lookup=Lookup(request=messages_of, sent_id=sent_before),
 )

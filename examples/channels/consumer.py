@@ -281,8 +281,8 @@ def make_consumer() -> Consumer:
         found,
         setup(),
         url=os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL"),
-        token=token("TOKEN"),
-        person_token=token("PERSON_TOKEN") if os.environ.get("PERSON_TOKEN") else "",
+        token=token("TOKEN", found.token_form),
+        person_token=token("PERSON_TOKEN", found.token_form) if os.environ.get("PERSON_TOKEN") else "",
     )
 
 

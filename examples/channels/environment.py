@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from . import CHANNELS
 from .hushgate import Hushgate
-from .recipe import Recipe, Setup
+from .recipe import ANY_TOKEN, Recipe, Setup
 
 
 def setting(name: str) -> str:
@@ -23,9 +24,9 @@ def recipe() -> Recipe:
     return CHANNELS[name]
 
 
-def token(name: str) -> str:
-    """The channel's secret, which no error shows."""
-    if not (form := recipe().token_form).fullmatch(found := setting(name)):
+def token(name: str, form: re.Pattern[str] = ANY_TOKEN) -> str:
+    """A secret, which no error shows."""
+    if not form.fullmatch(found := setting(name)):
         raise SystemExit(f"{name}: expected {form.pattern}, got {len(found)} other characters")
     return found
 
@@ -35,7 +36,7 @@ def hushgate() -> Hushgate | None:
     inbound = recipe().inbound
     if not os.environ.get("HUSHGATE_URL") and (inbound is None or inbound.owner is None):
         return None
-    return Hushgate(setting("HUSHGATE_URL"), setting("HUSHGATE_TOKEN"))
+    return Hushgate(setting("HUSHGATE_URL"), token("HUSHGATE_TOKEN"))
 
 
 def redis_url() -> str:

@@ -46,11 +46,6 @@ def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> N
     check_same(f"sha1={digest}", header(headers, "X-Hub-Signature"), "X-Hub-Signature")
 
 
-def answer(payload: Json) -> Json:
-    """Intercom expects nothing but the status."""
-    return {}
-
-
 def events(payload: Json, setup: Setup) -> list[Json]:
     """The events of a notification; none for bots, ourselves, notes and other topics."""
     topic, item = read(payload, "topic", str), read(payload, "data.item", dict)
@@ -188,6 +183,6 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
-    inbound=Inbound(check=check, answer=answer, events=events),
+    inbound=Inbound(check=check, events=events),
     lookup=Lookup(request=conversation_of, sent_id=sent_before),
 )

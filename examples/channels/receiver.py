@@ -55,6 +55,8 @@ class Receiver(ThreadingHTTPServer):
             payload = payload_of(headers, body)
             answer = self.inbound.answer(payload)
             events, presses = self.inbound.events(payload, self.inbox), self.inbound.presses(payload)
+            if self.inbound.changes:
+                events += filter(self.is_published, self.inbound.changes(payload, self.inbox))
             if self.change_owner(payload):
                 self.publish(events, presses)
         except SignatureError as error:
@@ -89,9 +91,18 @@ class Receiver(ThreadingHTTPServer):
         pipe = self.redis.pipeline(transaction=True)
         for event in events:
             pipe.xadd(STREAM, {"data": json.dumps(event)})
+            if self.inbound.changes:
+                pipe.set(self._published(event), 1, ex=KNOWN_S)
         for press in presses:
             pipe.xadd(f"{self.group}:presses", {"data": json.dumps(press)}, maxlen=1000)
         pipe.execute()
+
+    def is_published(self, event: Json) -> bool:
+        """Whether an event of the same message was published before."""
+        return bool(self.redis.exists(self._published(event)))
+
+    def _published(self, event: Json) -> str:
+        return f"{self.group}:published:{event['conversation_id']}:{event['message_id']}"
 
 
 def payload_of(headers: Mapping[str, str], body: bytes) -> Json:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -107,19 +109,21 @@ class Inbound:
 
     Attributes:
         check: SignatureError unless the channel signed headers and body, by secret and Unix time.
-        answer: what the request is answered with.
         events: the events of a payload; none when it is nothing for us. PayloadError: another form.
+        answer: what the request is answered with; most channels expect the status alone.
         retry_status: what makes the channel send a request again.
         owner: who answers from now on, in channels that say so.
         presses: the buttons that people of the team pressed, in channels where they can.
+        changes: events that count only when their message was published before, in channels that have such.
     """
 
     check: Callable[[Mapping[str, str], bytes, str, float], None]
-    answer: Callable[[Json], Json]
     events: Callable[[Json, Setup], list[Json]]
+    answer: Callable[[Json], Json] = lambda _payload: {}
     retry_status: int = 503
     owner: Callable[[Json], OwnerChange | None] | None = None
     presses: Callable[[Json], list[Json]] = lambda _payload: []
+    changes: Callable[[Json, Setup], list[Json]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +212,9 @@ def event(setup: Setup, **fields: Any) -> list[Json]:
     The event id comes from the message id: a message that the channel delivers twice is decided once.
     """
     made = {"user_id": setup.account, "type": "message", "text": "", **fields}
-    stamp = {"message_edited": f"#edited-{made['created_at']}", "message_deleted": "#deleted"}
+    said = json.dumps([made["text"], made.get("attachments")]).encode()  # two edits may have one time
+    edited = f"#edited-{made['created_at']}-{hashlib.sha256(said).hexdigest()[:16]}"
+    stamp = {"message_edited": edited, "message_deleted": "#deleted"}
     made["event_id"] = f"{made['conversation_id']}/{made['message_id']}{stamp.get(made['type'], '')}"
     if made["type"] == "agent_message":
         made["text"] = made["text"] or "[attachment]"  # a person spoke: the AI must know

@@ -32,7 +32,7 @@ from .recipe import (
     unix_seconds,
     written_by,
 )
-from .slack_forms import presses
+from .slack_forms import escaped, presses
 
 NAME: Final = "slack"
 DIRECT: Final = "direct"
@@ -93,7 +93,7 @@ def send(reply: Json, setup: Setup, key: str) -> Request:
     channel, thread = address(reply, NAME, 2)
     body: Json = {
         "channel": channel,
-        "text": _escaped(read(reply, "text", str)),
+        "text": escaped(read(reply, "text", str)),
         "metadata": {"event_type": "hushgate_reply", "event_payload": {"key": key}},
     }
     if thread != DIRECT:
@@ -146,7 +146,7 @@ def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
     """A message in the team's channel, ``setup.place``."""
     if not setup.place:
         return []
-    body = {"channel": setup.place, "text": _escaped(text)}
+    body = {"channel": setup.place, "text": escaped(text)}
     return [Request(method="POST", path="/chat.postMessage", body=body)]
 
 
@@ -199,11 +199,6 @@ def _text(message: Json) -> str:
         for each in find(message, "attachments", list) or []
     )
     return html.unescape(find(message, "text", str) or "\n".join(filter(None, forwarded)))
-
-
-def _escaped(text: str) -> str:
-    """Without it ``<!channel>`` in a reply would notify everyone."""
-    return html.escape(text, quote=False)
 
 
 def _time(stamp: str) -> str:

@@ -14,7 +14,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from .consumer import ESCALATIONS, EVENTS, REPLIES, Consumer
 from .environment import hushgate, setting
 from .hushgate import Away, Hushgate, Refused, conversation_path
 from .lease import LEASE_S, Lease
-from .recipe import Gone, Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
+from .recipe import ANY_TOKEN, Gone, Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
 
 POLL_S: Final = 5.0
 """Between two polls while events, replies or escalations come; each is a line of Hushgate's access log."""
@@ -46,10 +46,10 @@ LOG: Final = logging.getLogger("desk")
 
 @contextmanager
 def _logged(what: str) -> Iterator[None]:
-    """Log what cannot be done, and go on: only Slack and Redis make the desk wait."""
+    """Log what cannot be done, and go on: only Slack, Hushgate and Redis make the desk wait."""
     try:
         yield
-    except (Away, Refused, SendRefused, KeyError, ValueError, OSError) as error:
+    except (Refused, SendRefused, KeyError, ValueError) as error:
         LOG.warning("%s: %s", what, error)
 
 
@@ -66,14 +66,13 @@ class Desk:
         self.lease = Lease(client, f"{group}:desk", f"desk-{os.getpid()}-{id(self)}")
         self.polled_at = -QUIET_S
         self.traffic: list[object] = []
-        self.stopping = False
 
     def run(self) -> None:
-        """Ask and answer until ``stopping``."""
-        while not self.stopping:
+        """Ask and answer for ever."""
+        while True:
             try:
                 self.step()
-            except (TryLater, redis.RedisError) as error:
+            except (TryLater, Away, redis.RedisError) as error:
                 LOG.warning("%s", error)
                 time.sleep(min(getattr(error, "after_s", 1.0), 5.0))
 
@@ -92,24 +91,24 @@ class Desk:
                 self.poll()
 
     def is_due(self) -> bool:
-        """Whether a stream has other entries than at the last poll, or that was long ago."""
+        """Whether a stream has other entries than before the last whole poll, or that was long ago."""
         quiet_s = time.monotonic() - self.polled_at
-        traffic = [self.newest(each) for each in STREAMS] if quiet_s >= POLL_S else self.traffic
-        if traffic == self.traffic and quiet_s < QUIET_S:
-            return False
-        self.polled_at, self.traffic = time.monotonic(), traffic
-        return True
+        return quiet_s >= QUIET_S or (quiet_s >= POLL_S and self.newest() != self.traffic)
 
-    def newest(self, stream: str) -> object:
-        """What changes when an entry is added, or removed as its event was decided."""
-        try:
-            found: Any = self.redis.xinfo_stream(stream)
-        except redis.ResponseError:  # no entry was ever added
-            return None
-        return found["length"], found["last-generated-id"]
+    def newest(self) -> list[object]:
+        """What changes when an entry is added to a stream, or removed as its event was decided."""
+        found: list[object] = []
+        for stream in STREAMS:
+            try:
+                entries: Any = self.redis.xinfo_stream(stream)
+                found.append((entries["length"], entries["last-generated-id"]))
+            except redis.ResponseError:  # no entry was ever added
+                found.append(None)
+        return found
 
     def poll(self) -> None:
         """Ask about what began to wait; say who answered what no longer waits."""
+        self.polled_at, self.traffic, traffic = time.monotonic(), [], self.newest()
         waiting = self.waiting()
         asked: Any = self.redis.hgetall(self.asked)
         for decision_id in waiting:
@@ -119,16 +118,8 @@ class Desk:
         for decision_id in asked.keys() - set(waiting):
             if self.lease.renew():
                 with _logged(decision_id):
-                    self.close_elsewhere(decision_id)
-
-    def close_elsewhere(self, decision_id: str) -> None:
-        """Say who answered on a page, or that the decision is no longer stored."""
-        try:
-            drafts = self.drafts(decision_id)
-        except Refused as refused:
-            drafts = {"answers": [], "covered": [str(refused)]}
-        line, text = slack_forms.answered(drafts["answers"])
-        self.close(decision_id, line, "" if drafts["covered"] else text)
+                    self.close(decision_id)
+        self.traffic = traffic
 
     def waiting(self) -> list[str]:
         """The decisions of the account that wait for a person, the oldest first."""
@@ -169,27 +160,38 @@ class Desk:
         metadata = {"event_type": "hushgate_waiting", "event_payload": {"key": decision_id}}
         return body | {"channel": self.inbox.place, "metadata": metadata}
 
-    def close(self, decision_id: str, line: str, text: str = "") -> None:
-        """Replace the message by who did what; a covered answer is not shown."""
+    def close(self, decision_id: str, answers: Sequence[object] = (), who: str = "") -> None:
+        """Replace the message by who did what: by ``answers``, or what Hushgate stores."""
+        try:
+            stored = self.drafts(decision_id)
+        except Refused as refused:  # it is no longer stored, or not shown to us
+            stored = {"answers": [], "covered": [str(refused)]}
+        line, text = slack_forms.answered(answers or stored["answers"], who)
         if stamp := self.stamp(decision_id):
-            self.update(stamp, slack_forms.closed(line, self.link(decision_id), text))
+            shown = "" if stored["covered"] else text
+            self.update(stamp, slack_forms.closed(line, self.link(decision_id), shown))
         self.redis.hdel(self.asked, decision_id)
 
     def press(self, press: Json) -> None:
         """Do what a person pressed; what cannot be done is said to this person only."""
         user, decision_id = read(press, "user", str), read(press, "decision", str)
-        token = self.tokens().get(user)
-        if token is None:
-            self.tell(user, "Hushgate does not know you here: PEOPLE_TOKENS has no API token of yours.")
+        try:
+            token = self.tokens().get(user, "")
+        except (OSError, ValueError) as error:
+            LOG.warning("PEOPLE_TOKENS: %s", error)
+            self.notify(press, "Hushgate cannot read PEOPLE_TOKENS. When that is corrected, press again.")
+            return
+        if not ANY_TOKEN.fullmatch(token):
+            self.notify(press, "Hushgate does not know you here: PEOPLE_TOKENS has no API token of yours.")
         elif not self.stamp(decision_id):
-            self.tell(user, "This message was answered.")
+            self.notify(press, "This message was answered.")
         else:
             try:
                 self.act(press, user, self.hushgate.as_person(token))
             except Refused as refused:
-                self.refused(press, user, refused)
+                self.refused(press, refused)
             except Away:
-                self.tell(user, "Hushgate does not answer. Press again.")
+                self.notify(press, "Hushgate does not answer. Press again.")
 
     def act(self, press: Json, user: str, person: Hushgate) -> None:
         """Open the form, take the conversation, or answer."""
@@ -200,7 +202,7 @@ class Desk:
             try:
                 self.slack("/views.open", {"trigger_id": press["trigger"], "view": view})
             except SendRefused:  # three seconds after the press
-                self.tell(user, "Slack did not open the form in time. Press again.")
+                self.notify(press, "Slack did not open the form in time. Press again.")
         elif press["action"] == "take":
             decision = self.hushgate.call("GET", f"decisions/{quote(decision_id)}")
             conversation = read(decision, "conversation_id", str)
@@ -210,18 +212,16 @@ class Desk:
         else:
             path = f"decisions/{quote(decision_id)}/answers"
             stored = person.call("POST", path, answer_of(press, drafts), timeout_s=ANSWER_S)
-            line, text = slack_forms.answered([read(stored, "answer", dict)], f"<@{user}>")
-            self.close(decision_id, line, "" if drafts["covered"] else text)
+            with suppress(Away):  # the next poll closes the message
+                self.close(decision_id, [read(stored, "answer", dict)], f"<@{user}>")
 
-    def refused(self, press: Json, user: str, refused: Refused) -> None:
+    def refused(self, press: Json, refused: Refused) -> None:
         """Say why; another answer that was stored first closes the message."""
-        written = f"\n\nYour text was not sent:\n{press['text']}" if press.get("text") else ""
         if answers := refused.body.get("answers"):
-            line, _ = slack_forms.answered(answers)
-            self.close(press["decision"], line)
-            self.tell(user, f"Another answer was stored first.{written}")
+            self.close(press["decision"], answers)
+            self.notify(press, "Another answer was stored first.")
         else:
-            self.tell(user, f"{refused}{written}")
+            self.notify(press, str(refused))
 
     def tokens(self) -> Mapping[str, str]:
         """The API tokens of people by their Slack id; read again for each press, as people come and go."""
@@ -230,9 +230,11 @@ class Desk:
             raise PayloadError(f"{self.people.name}: expected an object of texts, got another value")
         return found
 
-    def tell(self, user: str, text: str) -> None:
-        """Show a text to one person."""
-        body = {"channel": self.inbox.place, "user": user, **slack_forms.private_message(text)}
+    def notify(self, press: Json, text: str) -> None:
+        """Show a text to the person who pressed, with what this person wrote."""
+        if written := press.get("text"):
+            text = f"{text}\n\nYour text:\n{written}"
+        body = {"channel": self.inbox.place, "user": press["user"], **slack_forms.notice(text)}
         self.slack("/chat.postEphemeral", body)
 
     def update(self, stamp: str, body: Json) -> None:

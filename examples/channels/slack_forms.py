@@ -31,7 +31,7 @@ def waiting(decision: Json, drafts: Json, link: str, note: str = "") -> Json:
     draft_id, draft = shown_draft(drafts)
     value = f"{read(decision, 'id', str)}/{draft_id}"
     reason = read(decision, "reason_code" if covered else "reason", str)
-    lines = [f"*A person must answer*: {_escaped(reason)}", note]
+    lines = [f"*A person must answer*: {escaped(reason)}", note]
     blocks = [_marked("\n".join(filter(None, lines)))]
     if covered:
         blocks.append(_plain(f"Covered ({', '.join(covered)}): read it in Hushgate."))
@@ -51,7 +51,7 @@ def closed(line: str, link: str, text: str = "") -> Json:
     return {"text": "Answered.", "blocks": blocks}
 
 
-def private_message(text: str) -> Json:
+def notice(text: str) -> Json:
     """A message that one person sees."""
     return {"text": "Hushgate", "blocks": [_plain(piece) for piece in _pieces(text)]}
 
@@ -104,9 +104,9 @@ def answered(answers: Sequence[object], who: str = "") -> tuple[str, str]:
     """Who did what by the newest answer, as Slack's markup, and the text that is sent."""
     if not answers:
         return "No answer is needed any more.", ""
-    person = who or _escaped(read(answers[-1], "person", str))
+    person = who or escaped(read(answers[-1], "person", str))
     outcome = read(answers[-1], "outcome", str)
-    return f"{person} {OUTCOMES.get(outcome, _escaped(outcome))}.", find(answers[-1], "text", str) or ""
+    return f"{person} {OUTCOMES.get(outcome, escaped(outcome))}.", find(answers[-1], "text", str) or ""
 
 
 def _press(payload: Json, value: str, **fields: str) -> Json:
@@ -154,5 +154,6 @@ def _text(text: str) -> Json:
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text in which ``<!channel>`` notifies no one."""
     return html.escape(text, quote=False)

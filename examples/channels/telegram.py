@@ -38,8 +38,8 @@ FILES: Final = (
 """What a message shows beside its text and photo."""
 TOKEN: Final = re.compile(r"\d+:[\w-]+", re.ASCII)
 """What BotFather gives; to another form Telegram answers 404, as if the message were gone."""
-START: Final = re.compile(r"/start(@\w+)?(\s|$)", re.ASCII)
-"""What Telegram writes for a person who opens the chat with the bot."""
+START: Final = re.compile(r"/start(@\w+)?(\s+[\w-]{1,64})?\s*", re.ASCII)
+"""What Telegram writes for a person who opens the chat with the bot, with the parameter of a link."""
 
 
 def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> None:
@@ -50,18 +50,16 @@ def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> N
     check_same(secret, header(headers, HEADER), HEADER)
 
 
-def answer(payload: Json) -> Json:
-    """Telegram expects nothing but the status."""
-    return {}
-
-
 def events(payload: Json, setup: Setup) -> list[Json]:
     """The events of an update; none for bots, posts of channels, and group messages to others."""
-    read(payload, "update_id", int)
-    for name in ("message", "edited_message"):
-        if message := find(payload, name, dict):
-            return _event(message, setup, "message_edited" if name == "edited_message" else "")
-    return []
+    message, kind = _written(payload)
+    return _event(message, setup, kind) if _is_for_us(message, setup) else []
+
+
+def changes(payload: Json, setup: Setup) -> list[Json]:
+    """An edit by which a group's message names the bot no more."""
+    message, kind = _written(payload)
+    return _event(message, setup, kind) if kind and not _is_for_us(message, setup) else []
 
 
 def send(reply: Json, setup: Setup, key: str) -> Request:
@@ -98,32 +96,60 @@ def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
 
 
 def _message(chat: str, text: str) -> Json:
-    return {"chat_id": int(chat), "text": text, "link_preview_options": {"is_disabled": True}}
+    """The body of a message to a chat: its id, or the ``@name`` of a public group."""
+    return {
+        "chat_id": chat if chat.startswith("@") else int(chat),
+        "text": text,
+        "link_preview_options": {"is_disabled": True},
+    }
+
+
+def _written(payload: Json) -> tuple[Json, str]:
+    """The message of an update, empty for other updates, and the type of its event unless it is new."""
+    read(payload, "update_id", int)
+    for name, kind in (("message", ""), ("edited_message", "message_edited")):
+        if message := find(payload, name, dict):
+            return message, kind
+    return {}, ""
+
+
+def _is_for_us(message: Json, setup: Setup) -> bool:
+    """Whether a message is private, of the team, or asks the bot."""
+    return bool(message) and (
+        not _is_in_group(message) or _is_by_team(message, setup) or _is_asked(message, setup)
+    )
 
 
 def _event(message: Json, setup: Setup, kind: str) -> list[Json]:
-    author, by_admin = _author(message)
-    in_group = read(message, "chat.type", str) in GROUPS
-    by_team = by_admin or written_by(setup, author) == "agent_message"
-    if not author or (in_group and not (by_team or _is_asked(message, setup))):
-        return []
-    if START.match(_text(message)):
+    author, _ = _author(message)
+    text = _text(message)
+    is_moved = bool(kind) and find(message, "location", dict) is not None  # a live one, every few seconds
+    if not author or is_moved or (not kind and START.fullmatch(text)):
         return []
     chat = read(message, "chat.id", int)
     topic = find(message, "message_thread_id", int) if find(message, "is_topic_message", bool) else None
     written = read(message, "edit_date" if kind else "date", int)
     return event(
         setup,
-        type=kind or ("agent_message" if by_team else "message"),
+        type=kind or ("agent_message" if _is_by_team(message, setup) else "message"),
         scope="chat",
         conversation_id=f"{NAME}:{chat}:{topic or MAIN}",
         message_id=read_id(message, "message_id"),
         author_id=author,
-        text=_asked(_text(message), setup) if in_group else _text(message),
+        text=_asked(text, setup) if _is_in_group(message) else text,
         attachments=_attached(message),
         created_at=instant(written),
         parent_id=_parent(message),
     )
+
+
+def _is_in_group(message: Json) -> bool:
+    return read(message, "chat.type", str) in GROUPS
+
+
+def _is_by_team(message: Json, setup: Setup) -> bool:
+    author, by_admin = _author(message)
+    return by_admin or written_by(setup, author) == "agent_message"
 
 
 def _author(message: Json) -> tuple[str, bool]:
@@ -183,5 +209,5 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
-    inbound=Inbound(check=check, answer=answer, events=events),
+    inbound=Inbound(check=check, events=events, changes=changes),
 )

@@ -49,11 +49,6 @@ def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> N
     check_fresh(signed, now, f"{SIGNATURE}-Timestamp")
 
 
-def answer(payload: Json) -> Json:
-    """Zendesk expects nothing but the status."""
-    return {}
-
-
 def events(payload: Json, setup: Setup) -> list[Json]:
     """The events of a ticket event; none for ourselves, private comments and other types."""
     kind = read(payload, "type", str)
@@ -138,6 +133,6 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
-    inbound=Inbound(check=check, answer=answer, events=events),
+    inbound=Inbound(check=check, events=events),
     lookup=Lookup(request=comments_of, sent_id=sent_before),
 )

@@ -20,6 +20,7 @@ from redis import Redis
 
 from cli.stack import Stack
 from db.people.records import Role
+from examples.channels.hushgate import Away
 from examples.channels.recipe import TryLater
 from examples.channels.slack_desk import POLL_S, QUIET_S, Desk
 from review.app import build_app
@@ -35,6 +36,10 @@ from tests.unit.channels.recorded import payload
 LEE, KIM, GUEST, STRANGER = "U0LEE", "U0KIM", "U0GUEST", "U0NEW"
 """Two reviewers, a viewer, and a person without a token."""
 HELD: Final = {"reply_mode": "suggest"}
+FLAGGED: Final[dict[str, Any]] = {
+    "flagged_keywords": ["zorblax"],
+    "escalation_actions": {"flagged_keyword:zorblax": "escalate"},
+}
 NUMBERS: Final = count(1)
 
 
@@ -103,6 +108,11 @@ class Place:
     def poll(self) -> None:
         """Let the desk look at once."""
         self.desk.polled_at = -QUIET_S
+        self.desk.step()
+
+    def poll_after(self, seconds: float) -> None:
+        """Let the desk poll if it is due so long after the last time."""
+        self.desk.polled_at = time.monotonic() - seconds
         self.desk.step()
 
     def work(self) -> None:
@@ -216,7 +226,7 @@ def test_a_draft_is_approved_in_slack_and_sent_to_the_customer(
 
 
 def test_two_who_press_at_once_give_one_answer(office: Office, team: Team, tmp_path: Path) -> None:
-    """The second gets a message; so does a person after an answer on the pages, with the text."""
+    """The second person gets a notice."""
     place = asking(office, team, tmp_path)
     threads = [
         threading.Thread(target=place.press, args=each) for each in ((LEE, "approve"), (KIM, "reject"))
@@ -228,11 +238,11 @@ def test_two_who_press_at_once_give_one_answer(office: Office, team: Team, tmp_p
     place.work()
 
     assert len(place.answers()) == 1
-    assert office.vendor.private_messages() == ["This message was answered."]
+    assert office.vendor.notices() == ["This message was answered."]
 
 
 def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path: Path) -> None:
-    """The form's text is not sent and goes back to its author; the message names who answered."""
+    """A form's text is not sent and goes back to its author; the message names who answered."""
     place = asking(office, team, tmp_path)
     place.press(LEE, "edit")
     place.work()
@@ -242,9 +252,18 @@ def test_an_answer_on_the_pages_comes_first(office: Office, team: Team, tmp_path
     place.submit(LEE, view, "Until seven today.")
     place.work()
 
+    place.submit(LEE, view, "Until eight today.")
+    place.work()
+    notices = office.vendor.notices()
+
     assert len(place.answers()) == 1
-    assert office.vendor.private_messages() == [
-        "Another answer was stored first.\n\nYour text was not sent:\nUntil seven today."
+    assert [each.partition("\n\n")[0] for each in notices] == [
+        "Another answer was stored first.",
+        "This message was answered.",
+    ]
+    assert [each.partition("Your text:\n")[2] for each in notices] == [
+        "Until seven today.",
+        "Until eight today.",
     ]
     assert f"{team.logins[KIM]} approved the draft." in place.shown
 
@@ -264,7 +283,7 @@ def test_a_draft_is_edited_in_a_form(office: Office, team: Team, tmp_path: Path)
     place.work()
 
     assert "nine to six" in element["initial_value"]
-    expired, refused = office.vendor.private_messages()
+    expired, refused = office.vendor.notices()
     assert expired == "Slack did not open the form in time. Press again."
     assert "moderation stops it" in refused
     assert (stopped, "kill you" in refused) == ([], True)
@@ -295,33 +314,66 @@ def test_people_act_with_their_own_rights(office: Office, team: Team, tmp_path: 
     place = asking(office, team, tmp_path)
     for user in (STRANGER, GUEST):
         place.approve(user)
-    first, second = office.vendor.private_messages()
+    first, second = office.vendor.notices()
 
     assert place.answers() == []
     assert "PEOPLE_TOKENS has no API token of yours" in first
     assert second.startswith("status 403")
 
 
-def test_a_covered_text_is_not_posted(office: Office, team: Team, tmp_path: Path) -> None:
-    """Neither message nor draft, nor the rule; what cannot be read cannot be approved."""
+@pytest.mark.parametrize("content", ["{", '{"U0LEE": 7}', '{"U0LEE": "hg_secret\\n"}', None])
+def test_a_file_of_tokens_that_cannot_be_used_is_said_to_the_person(
+    office: Office, team: Team, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str | None
+) -> None:
+    """The press is not lost in silence, no token is logged, and the next press counts."""
+    place = asking(office, team, tmp_path)
+    known = place.desk.people.read_text()
+    place.desk.people.unlink() if content is None else place.desk.people.write_text(content)
+    place.approve(LEE)
+    place.desk.people.write_text(known)
+    place.approve(LEE)
+
+    (notice,) = office.vendor.notices()
+    assert "PEOPLE_TOKENS" in notice
+    assert len(place.answers()) == 1
+    assert "hg_secret" not in caplog.text
+
+
+@contextmanager
+def covered(office: Office, team: Team) -> Iterator[None]:
+    """What a rule flagged is covered for the desk's token."""
     cover = "UPDATE people SET covered = %s WHERE id = %s"
     office.engine.database.execute(cover, (["flagged_rule"], team.service_id))
     try:
-        place = asking(
-            office,
-            team,
-            tmp_path,
-            "My zorblax is broken, please help",
-            flagged_keywords=["zorblax"],
-            escalation_actions={"flagged_keyword:zorblax": "escalate"},
-        )
+        yield
     finally:
         office.engine.database.execute(cover, ([], team.service_id))
+
+
+def test_a_covered_text_is_not_posted(office: Office, team: Team, tmp_path: Path) -> None:
+    """Neither message nor draft, nor the rule; what cannot be read cannot be approved."""
+    with covered(office, team):
+        place = asking(office, team, tmp_path, "My zorblax is broken, please help", **FLAGGED)
     posted = json.dumps([each.body for each in office.vendor.asked])
 
     assert "Covered (flagged_rule)" in posted
     assert "zorblax" not in posted
     assert place.names() == ["reject", "take", "open"]
+
+
+def test_a_text_that_is_covered_later_is_not_posted_with_the_answer(
+    office: Office, team: Team, tmp_path: Path
+) -> None:
+    """Covers of the desk's token count, not those of the person who answered."""
+    place = asking(office, team, tmp_path, "My zorblax is broken, please help", **FLAGGED)
+    place.press(LEE, "edit")
+    place.work()
+    with covered(office, team):
+        place.submit(LEE, office.vendor.asked[-1].body["view"], "Please send us the device.")
+        place.work()
+
+    assert [each["outcome"] for each in place.answers()] == ["written"]
+    assert (f"<@{LEE}> wrote an answer." in place.shown, "device" in place.shown) == (True, False)
 
 
 def test_a_customers_text_is_shown_as_it_is(office: Office, team: Team, tmp_path: Path) -> None:
@@ -337,7 +389,7 @@ def test_a_customers_text_is_shown_as_it_is(office: Office, team: Team, tmp_path
 
 
 def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Path) -> None:
-    """A question whose request had no answer is found again; a press is done once, though Slack fails."""
+    """A question without an answer of Slack is asked once, and soon; a press is done once."""
     place = asking(office, team, tmp_path, polls=False)
     office.vendor.faults.append((429, {"ok": False, "error": "ratelimited"}))
     with pytest.raises(TryLater, match="429"):
@@ -345,8 +397,12 @@ def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Pa
     assert place.desk.redis.hgetall(place.desk.asked) == {}, "Slack took nothing"
     office.vendor.breaks = 1
     with pytest.raises(TryLater, match="no answer"):
-        place.poll()
-    place.poll()
+        place.poll_after(POLL_S)
+    office.hushgate.is_away = True
+    with pytest.raises(Away):
+        place.poll_after(POLL_S)
+    office.hushgate.is_away = False
+    place.poll_after(POLL_S)
     assert place.asked
     office.vendor.faults.append((503, {}))
     place.press(LEE, "approve")
@@ -356,7 +412,7 @@ def test_faults_of_slack_repeat_nothing(office: Office, team: Team, tmp_path: Pa
 
     assert [each["outcome"] for each in place.answers()] == ["unchanged"]
     assert f"<@{LEE}> approved the draft." in place.shown
-    assert office.vendor.private_messages() == []
+    assert office.vendor.notices() == []
 
 
 def test_what_people_answered_elsewhere_is_closed_in_slack(
@@ -386,8 +442,7 @@ def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path
 
     def looked() -> int:
         before = office.engine.row(looks)
-        place.desk.polled_at = time.monotonic() - POLL_S
-        place.desk.step()
+        place.poll_after(POLL_S)
         after = office.engine.row(looks)
         assert before is not None
         assert after is not None

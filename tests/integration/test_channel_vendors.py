@@ -169,6 +169,19 @@ def test_telegram_is_answered_once_and_waits_as_long_as_it_says(
     assert texts[0] not in caplog.text
 
 
+def test_an_edit_that_asks_no_more_is_moderated(office: Office) -> None:
+    """The bot's name leaves a group's message: its new text is decided; edits of other messages are not."""
+    inbox = office.inbox(TELEGRAM)
+    asked = payload(TELEGRAM, "mention_in_group")["message"]
+    asked |= {"date": int(time.time()), "text": f"@corner_shop_bot {QUESTION}"}
+    for number, text in ((77, "Did you see the game?"), (22, "I will kill you")):
+        edited = asked | {"message_id": number, "text": text, "edit_date": asked["date"] + 9}
+        assert inbox.update({"update_id": number, "message": asked}) == 200
+        assert inbox.update({"update_id": number + 1, "edited_message": edited}) == 200
+
+    assert inbox.reasons(2) == ["REPLIED", "MODERATION_FLAGGED"]
+
+
 def test_one_command_runs_a_channel(office: Office) -> None:
     """`python -m channels telegram` takes an update and sends the reply."""
     account = office.engine.account(documents=HOURS)

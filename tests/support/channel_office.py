@@ -19,7 +19,7 @@ from examples.channels.recipe import Json, Setup
 from tests.support.conversing import HOURS
 from tests.support.reviewing import Visitors
 from tests.support.running import Running, eventually
-from tests.support.vendor_server import BOT_TOKEN, TELEGRAM_TOKEN, VendorServer
+from tests.support.vendor_server import BOT_TOKEN, TELEGRAM_TOKEN, Vendor
 from tests.unit.channels.recorded import payload
 
 SECRET: Final = "kBNyXxUhQzWmJ8rKpLdVtA2s"
@@ -55,7 +55,7 @@ class Office:
 
     engine: Running
     hushgate: LocalHushgate
-    vendor: VendorServer
+    vendor: Vendor
     open: list[Receiver] = field(default_factory=list)
 
     def inbox(self, channel: str, **settings: Any) -> Inbox:
@@ -106,6 +106,10 @@ class Inbox:
         """Send a private message of an update; the status of the answer."""
         sent = payload(TELEGRAM, "message")
         sent["message"] |= {"date": int(time.time()), **message}
+        return self.update(sent)
+
+    def update(self, sent: Json) -> int:
+        """Send an update of Telegram; the status of the answer."""
         headers = {"X-Telegram-Bot-Api-Secret-Token": SECRET}
         return self.receiver.take(headers, json.dumps(sent).encode())[0]
 

@@ -5,21 +5,21 @@ It has the requests of Slack, and those of ``examples/channels/consumer.mjs``.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from tests.support.http_server import Answer, Asked, http_server, json_answer
 from tests.support.running import PATIENCE_S
 
 
-class FakeChannel(ThreadingHTTPServer):
-    """The server and what it was asked.
+class FakeChannel:
+    """The channel and what it was asked.
 
     Attributes:
+        url: what stands for https://slack.com/api.
         messages: time stamp → body of every message, in the order of their first request.
         calls: path and idempotency key of every request.
         deleted: time stamps of deleted messages.
@@ -31,10 +31,8 @@ class FakeChannel(ThreadingHTTPServer):
         held: set while the request that brought the message number ``hold_at`` gets no answer.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), FakeChannelHandler)
+        self.url = ""
         self.messages: dict[str, dict[str, Any]] = {}
         self.by_key: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
@@ -48,11 +46,6 @@ class FakeChannel(ThreadingHTTPServer):
         self.hold_at = 0
         self.held = threading.Event()
         self.answering = threading.Event()
-
-    @property
-    def url(self) -> str:
-        """What stands for https://slack.com/api."""
-        return f"http://127.0.0.1:{self.server_port}"
 
     def texts(self) -> list[str]:
         """The texts of all messages."""
@@ -68,6 +61,22 @@ class FakeChannel(ThreadingHTTPServer):
         """Answer the request that is held."""
         self.hold_at = 0
         self.answering.set()
+
+    def answer(self, request: Asked) -> Answer:
+        """Take a request; answer when the test wants it."""
+        key, status = request.headers["idempotency-key"], 200
+        self.calls.append((request.path, key))
+        if self.failures:
+            status, found = self.failures.pop(0)
+        elif request.path in self.away:
+            status, found = 503, {}
+        else:
+            found = self.take(request.path, key, request.json if request.body else {})
+        if self.hold_at and len(self.messages) >= self.hold_at:
+            self.held.set()
+            self.answering.wait(PATIENCE_S)
+        status, fields, content = json_answer(found, status)
+        return status, {**fields, "Retry-After": "0"}, content
 
     def take(self, path: str, key: str, body: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks for; the answer."""
@@ -90,55 +99,12 @@ class FakeChannel(ThreadingHTTPServer):
         return {"ok": True, "ts": self.by_key[key], "id": self.by_key[key]}
 
 
-class FakeChannelHandler(BaseHTTPRequestHandler):
-    """One connection."""
-
-    server: FakeChannel
-
-    def do_GET(self) -> None:
-        """Give a page."""
-        self.do_POST()
-
-    def do_DELETE(self) -> None:
-        """Delete a message."""
-        self.do_POST()
-
-    def do_POST(self) -> None:
-        """Take a request; answer when the test wants it."""
-        key = self.headers["Idempotency-Key"]
-        length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length)) if length else {}
-        self.server.calls.append((self.path, key))
-        if self.server.failures:
-            status, answer = self.server.failures.pop(0)
-        elif self.path in self.server.away:
-            status, answer = 503, {}
-        else:
-            status, answer = 200, self.server.take(self.path, key, body)
-        if self.server.hold_at and len(self.server.messages) >= self.server.hold_at:
-            self.server.held.set()
-            self.server.answering.wait(PATIENCE_S)
-        content = json.dumps(answer).encode()
-        with suppress(OSError):  # the client was killed
-            self.send_response(status)
-            self.send_header("Retry-After", "0")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-
 @contextmanager
 def fake_channel() -> Iterator[FakeChannel]:
     """A running fake channel."""
-    with FakeChannel() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
+    channel = FakeChannel()
+    with http_server(channel.answer) as (channel.url, _):
         try:
-            yield server
+            yield channel
         finally:
-            server.release()
-            server.shutdown()
-            thread.join()
+            channel.release()

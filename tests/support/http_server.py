@@ -6,7 +6,7 @@ import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
@@ -37,8 +37,11 @@ def json_answer(document: object, status: int = 200) -> Answer:
 
 
 @contextmanager
-def http_server(answer: Callable[[Asked], Answer]) -> Iterator[tuple[str, list[Asked]]]:
-    """Serve on a free port: the address without a path, and the requests so far."""
+def http_server(answer: Callable[[Asked], Answer | None]) -> Iterator[tuple[str, list[Asked]]]:
+    """Serve on a free port: the address without a path, and the requests so far.
+
+    ``answer`` may give None: the connection is closed without an answer, as in a crash.
+    """
     seen: list[Asked] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -48,15 +51,22 @@ def http_server(answer: Callable[[Asked], Answer]) -> Iterator[tuple[str, list[A
             if headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             seen.append(Asked(method=self.command, path=self.path, headers=headers, body=body))
-            status, fields, content = answer(seen[-1])
-            self.send_response(status)
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            if (found := answer(seen[-1])) is None:
+                self.close_connection = True
+                return
+            status, fields, content = found
+            with suppress(OSError):  # the client was killed
+                self.send_response(status)
+                for name, value in fields.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
 
         def do_GET(self) -> None:
+            self.do_POST()
+
+        def do_DELETE(self) -> None:
             self.do_POST()
 
         def log_message(self, *_: object) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Final
+
+from tests.support.http_server import Answer, http_server, json_answer
+from tests.support.http_server import Asked as HttpRequest
 
 BOT_TOKEN: Final = "bot-token-1f4"
 PERSON_TOKEN: Final = "person-token-9c2"
@@ -26,8 +26,8 @@ class Asked:
     body: dict[str, Any]
 
 
-class VendorServer(ThreadingHTTPServer):
-    """The server and what it was asked.
+class Vendor:
+    """The vendor and what it was asked.
 
     Attributes:
         asked: every request that the vendor took, in order.
@@ -37,10 +37,8 @@ class VendorServer(ThreadingHTTPServer):
         updates: Slack's changed messages by their time stamp.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), VendorHandler)
+        self.origin = ""
         self.asked: list[Asked] = []
         self.faults: list[tuple[int, dict[str, Any]]] = []
         self.breaks = 0
@@ -51,10 +49,10 @@ class VendorServer(ThreadingHTTPServer):
     def url(self, channel: str) -> str:
         """The address of a channel's API."""
         paths = {"chatwoot": "/api/v1/accounts/1", "telegram": "/bot{token}", "slack": "/slack"}
-        return f"http://127.0.0.1:{self.server_port}{paths[channel]}"
+        return self.origin + paths[channel]
 
-    def private_messages(self) -> list[str]:
-        """What single people saw in Slack, in order."""
+    def notices(self) -> list[str]:
+        """The messages of Slack that only one person sees, in order."""
         return [
             each.body["blocks"][0]["text"]["text"]
             for each in self.asked
@@ -64,6 +62,20 @@ class VendorServer(ThreadingHTTPServer):
     def texts(self) -> list[str]:
         """What customers see, in order."""
         return [each["content"] for each in self.messages if not each.get("private")]
+
+    def take(self, request: HttpRequest) -> Answer | None:
+        """Take a request and answer, unless a fault is planned."""
+        if self.faults:
+            status, answer = self.faults.pop(0)
+        else:
+            body = request.json if request.body else {}
+            token = request.headers.get("api_access_token", "")
+            self.asked.append(Asked(method=request.method, path=request.path, token=token, body=body))
+            status, answer = self.answer(self.asked[-1])
+        if self.breaks:
+            self.breaks -= 1
+            return None
+        return json_answer(answer, status)
 
     def answer(self, asked: Asked) -> tuple[int, dict[str, Any]]:
         """Do what a request asks for; status and body."""
@@ -110,53 +122,9 @@ class VendorServer(ThreadingHTTPServer):
         return {"ok": True}
 
 
-class VendorHandler(BaseHTTPRequestHandler):
-    """One connection."""
-
-    server: VendorServer
-
-    def do_GET(self) -> None:
-        """Take a request."""
-        self.do_POST()
-
-    def do_DELETE(self) -> None:
-        """Take a request."""
-        self.do_POST()
-
-    def do_POST(self) -> None:
-        """Take a request and answer, unless a fault is planned."""
-        length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length)) if length else {}
-        token = self.headers.get("api_access_token", "")
-        asked = Asked(method=self.command, path=self.path, token=token, body=body)
-        if self.server.faults:
-            status, answer = self.server.faults.pop(0)
-        else:
-            self.server.asked.append(asked)
-            status, answer = self.server.answer(asked)
-        if self.server.breaks:
-            self.server.breaks -= 1
-            self.close_connection = True
-            return
-        content = json.dumps(answer).encode()
-        with suppress(OSError):
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-
 @contextmanager
-def vendor_server() -> Iterator[VendorServer]:
+def vendor_server() -> Iterator[Vendor]:
     """A running vendor."""
-    with VendorServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    vendor = Vendor()
+    with http_server(vendor.take) as (vendor.origin, _):
+        yield vendor

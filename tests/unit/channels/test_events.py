@@ -12,7 +12,7 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from examples.channels import CHANNELS, chatwoot
+from examples.channels import CHANNELS, chatwoot, telegram
 from examples.channels.recipe import Change, Json, PayloadError
 from tasks.publishing.publish import checked
 from tests.unit.channels.recorded import SETUPS, events, payload, payloads
@@ -304,6 +304,46 @@ def test_a_change_of_owner_without_a_usable_time_is_done(at: object, expected: f
     assert found.at == expected
 
 
+@pytest.mark.parametrize(
+    ("channel", "name", "changes", "expected"),
+    [
+        ("telegram", "message", {"text": "/start When are you open?"}, ["/start When are you open?"]),
+        ("telegram", "edit", {"text": "/start ad_7"}, ["/start ad_7"]),
+        ("telegram", "edit", {"text": None, "location": {"latitude": 52.5, "live_period": 900}}, []),
+        ("telegram", "edit_in_group", {"text": "Did you see the game?"}, []),
+        ("chatwoot", "message_of_the_team", {"additional_attributes": {"campaign_id": 3}}, []),
+        ("chatwoot", "message_of_the_team", {"content_attributes": {"automation_rule_id": 3}}, []),
+        ("chatwoot", "message_of_the_team", {"sender": None}, []),
+        (
+            "chatwoot",
+            "message_of_the_team",
+            {"sender": None, "content_attributes": {"external_echo": True}},
+            ["I will look into it."],
+        ),
+    ],
+    ids=[
+        *("start_with_question", "edit_to_start", "live_location_moves", "edit_to_others"),
+        *("campaign", "automation", "no_sender", "answer_in_the_channels_own_app"),
+    ],
+)
+def test_what_counts_as_written(channel: str, name: str, changes: Json, expected: list[str]) -> None:
+    """Texts of customers and of the team, in the vendor's own app too; nothing that a machine sent."""
+    body = payload(channel, name)
+    message = next((value for name, value in body.items() if name.endswith("message")), body)
+    message |= changes
+
+    assert [each["text"] for each in events(channel, body)] == expected
+
+
+def test_two_edits_in_one_second_are_two_events() -> None:
+    """Telegram dates an edit by the second; the text that stays must be moderated."""
+    first, second = payload("telegram", "edit"), payload("telegram", "edit")
+    second["edited_message"]["text"] = "Another text"
+    made = [events("telegram", each)[0]["event_id"] for each in (first, second, first)]
+
+    assert (made[0] != made[1], made[0] == made[2]) == (True, True)
+
+
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The path of every value inside a payload."""
     if path:
@@ -330,6 +370,8 @@ def events_or_error(channel: str, body: Json) -> list[Json] | str:
     try:
         if channel == "chatwoot":
             chatwoot.owner(body)
+        if channel == "telegram":
+            telegram.changes(body, SETUPS[channel])
         return events(channel, body)
     except PayloadError as error:
         return str(error)

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -344,6 +345,16 @@ def test_an_escalation_is_shown_to_the_team_only(channel: str) -> None:
     }
 
     assert marks[channel] in shown
+
+
+def test_the_place_of_telegrams_team_is_an_id_or_a_name() -> None:
+    """A public group has a name; a reply goes to an id alone."""
+    places = [replace(SETUPS["telegram"], place=each) for each in ("-100777", "@corner_team")]
+    announced = [CHANNELS["telegram"].announce("A.", REPLIES["telegram"], each)[0] for each in places]
+
+    assert [(each.body or {})["chat_id"] for each in announced] == [-100777, "@corner_team"]
+    with pytest.raises(PayloadError, match="conversation_id"):
+        sent("telegram", conversation_id="telegram:@corner_team:main")
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -73,6 +73,9 @@ def test_a_token_of_another_form_is_refused_and_not_shown(monkeypatch: pytest.Mo
         start("telegram", settings, monkeypatch)
     with pytest.raises(SystemExit, match=r"^TOKEN: expected"):
         start("slack", settings | {"TOKEN": "xoxb-1\n"}, monkeypatch)
+    review = {"HUSHGATE_URL": "http://localhost:8085", "HUSHGATE_TOKEN": "hg_secret\n"}
+    with pytest.raises(SystemExit, match=r"^HUSHGATE_TOKEN: expected .*, got 10 other characters$"):
+        start("slack", settings | {"TOKEN": "xoxb-1"} | review, monkeypatch)
 
 
 def test_an_unknown_channel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
