@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -15,6 +15,14 @@ from worker.injections.hidden_text import ReadableText, readable_text
 
 FLAGGED_FROM: Final = 1.0
 HIDDEN: Final = "hidden_text"
+OVERRIDE: Final = "override"
+OWN: Final = re.compile(
+    r"\b(?:my|our|meine[nr]?|unsere[nr]?|mis|nuestras|mes|nos|mie|miei|nostre|minhas|nossas|mijn)\b"
+)
+OTHERS: Final = re.compile(
+    r"\b(?:all|any|your|system|alle[nr]?|deine[nr]?|ihre[nr]?|todas|tus|sus|toutes|tes|vos|tutte)\b"
+)
+"""Words of orders that the author gave, and of those that others gave."""
 MENTION_SHARE: Final = 0.3
 """What is left of a sign's weight when it is quoted as an example."""
 MENTION_CHARS: Final = 160
@@ -57,23 +65,35 @@ class Injection:
 @lru_cache(maxsize=CACHED)
 def find_injection(text: str) -> Injection | None:
     """Why a passage must not be shown to the model, or None."""
-    return injection_in(text)
+    return _injection(_signs(readable_text(text)))
 
 
 def injection_in(text: str) -> Injection | None:
-    """Why a text counts as an instruction to the model, or None; for messages, which hardly ever recur."""
+    """Why a message counts as an instruction to the model, or None; messages hardly ever recur.
+
+    An author may take back what the author asked for before.
+    """
+    return _injection(sign for sign in _signs(readable_text(text)) if not _takes_back(sign))
+
+
+def _takes_back(sign: Sign) -> bool:
+    own = sign.kind == OVERRIDE and OWN.search(sign.shown) is not None
+    return own and OTHERS.search(sign.shown) is None
+
+
+def _injection(signs: Iterable[Sign]) -> Injection | None:
     best: dict[str, Sign] = {}
-    for sign in _signs(readable_text(text)):
+    for sign in signs:
         if sign.kind not in best or sign.weight > best[sign.kind].weight:
             best[sign.kind] = sign
     score = sum(sign.weight for sign in best.values())
     if round(score, 6) < FLAGGED_FROM:
         return None
-    signs = sorted(best.values(), key=lambda sign: -sign.weight)
-    quoted = "; ".join(f"{sign.kind.replace('_', ' ')}: {sign.shown!r}" for sign in signs)
+    worst = sorted(best.values(), key=lambda sign: -sign.weight)
+    quoted = "; ".join(f"{sign.kind.replace('_', ' ')}: {sign.shown!r}" for sign in worst)
     return Injection(
         score=round(score, 2),
-        kinds=tuple(sign.kind for sign in signs),
+        kinds=tuple(sign.kind for sign in worst),
         evidence=f"Instruction to the model ({quoted}"[:298] + ")",
     )
 
