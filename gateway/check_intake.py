@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-import orjson
 import structlog
 from pydantic import ValidationError
 from redis.exceptions import RedisError
@@ -20,12 +19,12 @@ from gateway import batch
 from gateway.checks import DEADLINE_S, RETRY_S, Checks
 from gateway.rates import PublishRates
 from review.access import Right
+from review.api.body import JSON, answer, field_problems
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import CheckVerdict
-from worker.payload import expectation, got_value
 from worker.payload.check_schema import CheckRequest
 from worker.payload.hints import usable_hints
 from worker.payload.json_object import json_kind, json_object, rejected, shown
@@ -96,7 +95,7 @@ class CheckIntake:
         """The verdict, or of an array the results in its order."""
         headers = visit.request.headers
         sent, encoding = headers.get("Content-Type", ""), headers.get("Content-Encoding", "")
-        media = batch.media_type(sent, encoding, accepted=frozenset({batch.JSON}))
+        media = batch.media_type(sent, encoding, accepted=frozenset({JSON}))
         deadline_s = _deadline_s(headers)
         body = await visit.request.body()
         bodies = _split(body, media)
@@ -107,7 +106,7 @@ class CheckIntake:
         read = [read_check(each, item if is_array else None) for item, each in enumerate(bodies)]
         await self._require_rate(visit, [each for each in read if isinstance(each, CheckRequest)])
         if not is_array:
-            return _json(await self._verdict(visit, read[0], deadline_s))
+            return answer(await self._verdict(visit, read[0], deadline_s))
         places = asyncio.Semaphore(AT_ONCE)
 
         async def result(item: int) -> CheckResult:
@@ -116,7 +115,7 @@ class CheckIntake:
 
         results = await asyncio.gather(*map(result, range(len(read))))
         every = all(each.status == 200 for each in results)
-        return _json(CheckResults(results=tuple(results)), status=200 if every else 207)
+        return answer(CheckResults(results=tuple(results)), 200 if every else 207)
 
     async def verdicts(self, visit: Visit, checks: Sequence[CheckRequest]) -> Sequence[CheckVerdict]:
         """The verdicts on checks that came in another contract, in their order.
@@ -190,15 +189,7 @@ def read_check(body: bytes, item: int | None = None) -> CheckRequest | Refused:
     except PayloadRejected as error:
         problems = [FieldProblem(item=item, field=error.field, expected=error.expected, got=error.got)]
     except ValidationError as error:
-        problems = [
-            FieldProblem(
-                item=item,
-                field=".".join(map(str, each["loc"])) or "data",
-                expected=_expectation(each["type"], each["msg"]),
-                got=_got(each),
-            )
-            for each in error.errors(include_url=False, include_context=False)[:MOST_PROBLEMS]
-        ]
+        problems = [replace(each, item=item) for each in field_problems(error)[:MOST_PROBLEMS]]
     return _no_check(problems)
 
 
@@ -211,20 +202,6 @@ def _refuse_hint(path: str, expected: str, got: object) -> None:
     raise rejected("invalid", expected, shown(came), field=shown(path))
 
 
-def _expectation(kind: str, message: str) -> str:
-    """What was expected; Pydantic adds the number of items that came."""
-    return "a field of a check" if kind == "extra_forbidden" else expectation(message).partition(" after ")[0]
-
-
-def _got(error: Mapping[str, object]) -> str:
-    if error["type"] in {"extra_forbidden", "value_error"} and not error["loc"]:
-        return "neither"
-    if error["type"] == "too_long":
-        value = error["input"]
-        return f"{len(value)} items" if isinstance(value, list | dict) else "more"
-    return got_value(error)
-
-
 def _deadline_s(headers: Mapping[str, str]) -> float:
     given = headers.get(DEADLINE)
     if given is None:
@@ -235,7 +212,3 @@ def _deadline_s(headers: Mapping[str, str]) -> float:
         field=DEADLINE, expected=f"whole milliseconds from 1 to {LONGEST_MS}", got=shown(given[:40])
     )
     raise Refused(422, "Deadline", f"Nothing was checked. {problem}.", problems=(problem,))
-
-
-def _json(value: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status_code=status, media_type="application/json")

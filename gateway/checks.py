@@ -88,7 +88,7 @@ class Checks:
             await asyncio.to_thread(require_database, url, role=WORKER_ROLE)
         except ConfigurationError:
             self._problem = f"This gateway makes no checks: its login lacks the role {WORKER_ROLE}."
-            log.warning("checks_off", fix=f"grant {WORKER_ROLE} to the login of the gateway")
+            log.warning("checks_off", fix="run hushgate migrate --gateway-checks as the owner")
             self._started.set()
             return
         await parts.pool.open()

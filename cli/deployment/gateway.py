@@ -29,7 +29,8 @@ def gateway(
     """Serve POST /api/v1/events and /v1/checks until Ctrl-C, for programs with an API token.
 
     POST /api/v1/events publishes (scope publish). POST /v1/checks, in other contracts too, judges a program's
-    own messages and drafts (scope check), where the variables and the Postgres login are those of a worker.
+    own messages and drafts (scope check), where the variables are those of a worker and hushgate migrate
+    had --gateway-checks.
     It serves nothing else but /healthz, /readyz and /api/v1/openapi.json.
     Without Redis or Postgres it answers 503. Run any number of gateways. For example:
 

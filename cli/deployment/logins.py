@@ -10,7 +10,7 @@ from db.schema.logins import Login, Service
 from worker.settings import LoginSettings, load
 
 
-def create(url: str) -> None:
+def create(url: str, *, gateway_checks: bool) -> None:
     """Create the logins, or set their passwords; print what was done, and generated passwords once."""
     known = load(LoginSettings)
     given = {
@@ -20,7 +20,7 @@ def create(url: str) -> None:
         Service.GATEWAY: known.db_gateway_password,
     }
     passwords = {service: secret.get_secret_value() for service, secret in given.items() if secret}
-    done = logins.ensure(url, passwords)
+    done = logins.ensure(url, passwords, gateway_checks=gateway_checks)
     emit([_row(each, url, passwords) for each in done], ["service", "login", "state"])
     if stdout_is_terminal():
         for each in done:

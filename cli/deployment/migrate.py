@@ -22,6 +22,13 @@ def migrate(
             help="Also create the logins of the services, or set their passwords.",
         ),
     ] = False,
+    gateway_checks: Annotated[
+        bool,
+        typer.Option(
+            "--gateway-checks",
+            help="As --create-logins; the gateway's login gets a worker's rights too, which checks need.",
+        ),
+    ] = False,
 ) -> None:
     """Upgrade the database to the newest migration; safe to repeat and to run on several machines at once.
 
@@ -37,5 +44,5 @@ def migrate(
     before, after = migrations.upgrade(url)
     emit([{"before": before, "after": after}], ["before", "after"])
     store_limits(url, settings_of(RetentionSettings))
-    if create_logins:
-        logins.create(url)
+    if create_logins or gateway_checks:
+        logins.create(url, gateway_checks=gateway_checks)

@@ -25,8 +25,9 @@ CREATE: Final = SQL(
     " PASSWORD {password}"
 )
 SET_PASSWORD: Final = SQL("ALTER ROLE {login} LOGIN PASSWORD {password}")
+MEMBER: Final = "GRANT {role} TO {login}"
 RIGHTS: Final = (
-    "GRANT {role} TO {login}",
+    MEMBER,
     "GRANT CONNECT ON DATABASE {database} TO {role}",
     "REVOKE TEMPORARY ON DATABASE {database} FROM PUBLIC",  # a restored dump grants it again
 )
@@ -52,7 +53,7 @@ class Service(StrEnum):
 
 
 ROLES: Final = {
-    Service.WORKER: (WORKER_ROLE, GATEWAY_ROLE),  # a gateway that makes checks logs in as a worker
+    Service.WORKER: (WORKER_ROLE,),
     Service.REVIEW: (REVIEWER_ROLE,),
     Service.AUDIT: (AUDIT_ROLE,),
     Service.GATEWAY: (GATEWAY_ROLE,),
@@ -93,7 +94,7 @@ class Login:
         return LOGINS[self.service]
 
 
-def ensure(url: str, passwords: Mapping[Service, str]) -> tuple[Login, ...]:
+def ensure(url: str, passwords: Mapping[Service, str], *, gateway_checks: bool = False) -> tuple[Login, ...]:
     """Create missing logins and set passwords; safe to repeat.
 
     A missing login without a password in ``passwords`` gets a generated one.
@@ -101,6 +102,7 @@ def ensure(url: str, passwords: Mapping[Service, str]) -> tuple[Login, ...]:
     Args:
         url: of a migrated database; its login must be a superuser or have CREATEROLE.
         passwords: passwords to set; an existing login that is not named keeps its own.
+        gateway_checks: give the gateway's login the role of workers too, which checks need.
 
     Raises:
         ConfigurationError: the login of ``url`` may not create roles.
@@ -108,7 +110,11 @@ def ensure(url: str, passwords: Mapping[Service, str]) -> tuple[Login, ...]:
     try:
         with psycopg.connect(url, connect_timeout=10) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-            return tuple(_ensure(connection, service, passwords.get(service)) for service in Service)
+            done = tuple(_ensure(connection, service, passwords.get(service)) for service in Service)
+            if gateway_checks:
+                roles = {"role": Identifier(WORKER_ROLE), "login": Identifier(LOGINS[Service.GATEWAY])}
+                connection.execute(SQL(MEMBER).format(**roles))
+            return done
     except psycopg.errors.InsufficientPrivilege as error:
         raise ConfigurationError(
             "logins: expected DATABASE_URL with a superuser or a login that has CREATEROLE and ADMIN on"

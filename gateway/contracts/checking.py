@@ -1,4 +1,4 @@
-"""What the contracts share: whose account decides, the checks of a request, and what their verdicts say."""
+"""What the contracts share: routes, whose account decides, the checks of a request, and their verdicts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from gateway.check_intake import MOST_CHECKS
+from db.people.api_tokens import TokenScope
+from gateway.check_intake import BODY_BYTES, MOST_CHECKS
 from review.access import Right
+from review.api.body import field_problems
 from review.http.field_problems import FieldProblem
+from review.http.page_routes import PageHandler, PageRoute
 from review.http.parameters import Parameter
 from review.http.visit import Refused, Visit
 from worker.model import CheckOutcome, CheckVerdict, MessageRole
-from worker.payload import expectation, got_value
 from worker.payload.check_schema import MOST_LINES, CheckRequest
+from worker.payload.schema import TEXT_CHARS
 
 ACCOUNT: Final = Parameter(
     name="account", text="The account whose rules decide; by default the only one of the token's owner"
@@ -34,15 +37,29 @@ class Said:
     text: str
 
 
-def account_of(visit: Visit, given: object = None) -> str:
+def contract_route(path: str, name: str, handler: PageHandler, **described: Any) -> PageRoute:
+    """The line of the route table of a contract."""
+    return PageRoute(
+        path=path,
+        name=f"contract_{name}",
+        handler=handler,
+        right=Right.PUBLISH,
+        methods=("POST",),
+        api=True,
+        token_scope=TokenScope.CHECK,
+        body_bytes=BODY_BYTES,
+        **{"query": (ACCOUNT,), **described},
+    )
+
+
+def account_of(visit: Visit, given: str | None = None) -> str:
     """The account of a request: given in its body, else in the query, else the only one of the owner.
 
     Raises:
         Refused: 422, none of these; 403, the owner may not publish for it.
     """
-    account = given or visit.query["account"]
     accounts = visit.accounts(Right.PUBLISH)
-    if isinstance(account, str) and account:
+    if account := given or visit.query["account"]:
         if not visit.may(Right.PUBLISH, account):
             raise refused(403, "account", "one for which the token's owner may publish", account)
         return account
@@ -67,10 +84,54 @@ def new_check(field: str, **values: Any) -> CheckRequest:
     try:
         return CheckRequest.model_validate(values)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)[0]
-        name = ".".join(map(str, found["loc"]))
-        named = field if name in {"", "message", "draft"} else "account" if name == "user_id" else name
-        raise refused(422, named, expectation(found["msg"]), got_value(found)) from error
+        found = field_problems(error)[0]
+        named = {"message": field, "draft": field, "user_id": "account"}.get(found.field, found.field)
+        raise refused(422, named, found.expected, found.got) from error
+
+
+def checks_of_texts(
+    visit: Visit,
+    contract: str,
+    texts: Sequence[str],
+    *,
+    user_id: str,
+    field: str,
+    kind: str = "draft",
+    call: str | None = None,
+) -> list[CheckRequest]:
+    """One check of each text that is not empty, as a draft or a message; ``{}`` in ``field`` is its number.
+
+    Raises:
+        Refused: 413, there are too many; 422, one cannot be checked.
+    """
+    if len(texts) > MOST_CHECKS:
+        raise refused(413, field.partition(".{}")[0], f"at most {MOST_CHECKS} texts", str(len(texts)))
+    return [
+        new_check(
+            field.format(number),
+            id=check_id(visit, contract, kind, str(number), text, call=call),
+            user_id=user_id,
+            **{kind: text},
+        )
+        for number, text in enumerate(texts)
+        if text
+    ]
+
+
+def checks_of_prompt(
+    visit: Visit, contract: str, lines: Sequence[Said], *, user_id: str, field: str, call: str | None = None
+) -> list[CheckRequest]:
+    """The check of what the customer wrote since the last answer; none where there is no text.
+
+    Raises:
+        Refused: 422, it cannot be checked.
+    """
+    known = conversation(lines)
+    if not known["message"]:
+        return []
+    said = (part for line in lines for part in (line.role, line.text))
+    named = check_id(visit, contract, "prompt", *said, call=call)
+    return [new_check(field, id=named, user_id=user_id, **known)]
 
 
 def conversation(lines: Sequence[Said]) -> Mapping[str, Any]:
@@ -83,14 +144,8 @@ def conversation(lines: Sequence[Said]) -> Mapping[str, Any]:
     first = len(said)
     while first and said[first - 1].role == "user":
         first -= 1
-    before = [{"role": LINES[line.role], "text": line.text} for line in said[:first]]
+    before = [{"role": LINES[line.role], "text": line.text[:TEXT_CHARS]} for line in said[:first]]
     return {"message": "\n".join(line.text for line in said[first:]), "history": before[-MOST_LINES:]}
-
-
-def require_few(field: str, items: int) -> None:
-    """Refuse (413) more texts than a request may have."""
-    if items > MOST_CHECKS:
-        raise refused(413, field, f"at most {MOST_CHECKS} texts", str(items))
 
 
 def check_id(visit: Visit, contract: str, *content: str, call: str | None = None) -> str | None:
@@ -114,3 +169,9 @@ def stopped(verdicts: Sequence[CheckVerdict]) -> CheckVerdict | None:
     """The first verdict after which nothing may go on."""
     going_on = {CheckOutcome.ALLOW, CheckOutcome.REWRITE}
     return next((each for each in verdicts if each.verdict not in going_on), None)
+
+
+def sendable(texts: Sequence[str], verdicts: Sequence[CheckVerdict]) -> tuple[str, ...]:
+    """The texts as they may be sent, after the verdicts on those that are not empty."""
+    remaining = iter(verdicts)
+    return tuple((next(remaining).text or text) if text else "" for text in texts)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
-import orjson
-from pydantic import ConfigDict
 from starlette.responses import Response
 
-from db.people.api_tokens import TokenScope
-from gateway.check_intake import BODY_BYTES, CheckIntake
-from gateway.contracts.checking import ACCOUNT, account_of, check_id, new_check, stopped
-from review.access import Right
-from review.api.body import JSON, read_body
+from gateway.check_intake import CheckIntake
+from gateway.contracts.checking import ACCOUNT, account_of, check_id, contract_route, new_check, stopped
+from review.api.body import answer, read_body
 from review.http.page_routes import PageRoute
 from review.http.parameters import Parameter
 from review.http.visit import Visit
 from review.typed.kinds import OneOf, Storable
-from worker.model import CheckOutcome
 
 PING: Final = "ping"
 INPUT: Final = "app.moderation.input"
@@ -33,8 +28,6 @@ PRESET: Final = Parameter(
 class DifyParams:
     """The texts: ``query`` and ``inputs`` of a person, or ``text`` of a model."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
-
     app_id: Storable = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     query: Storable | None = None
@@ -44,8 +37,6 @@ class DifyParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifyRequest:
     """A request of Dify at an extension point."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     point: Annotated[str, OneOf((PING, INPUT, OUTPUT))]
     params: DifyParams | None = None
@@ -75,26 +66,21 @@ class DifyDoor:
 
     def route(self) -> PageRoute:
         """The line of the route table."""
-        return PageRoute(
-            path="/dify/moderation",
-            name="contract_dify",
-            handler=self.answer,
-            right=Right.PUBLISH,
-            methods=("POST",),
-            api=True,
+        return contract_route(
+            "/dify/moderation",
+            "dify",
+            self.answer,
             summary="Dify's moderation by an API extension",
             query=(ACCOUNT, PRESET),
             response=DifyAnswer,
             body=DifyRequest,
-            token_scope=TokenScope.CHECK,
-            body_bytes=BODY_BYTES,
         )
 
     async def answer(self, visit: Visit) -> Response:
         """Stop what has no verdict ``allow``; a shortened answer replaces the text of the model."""
         asked = await read_body(visit, DifyRequest)
-        found = DifyAnswer(result="pong") if asked.point == PING else await self._moderated(visit, asked)
-        return Response(orjson.dumps(found), media_type=JSON)
+        pinged = asked.point == PING
+        return answer(DifyAnswer(result="pong") if pinged else await self._moderated(visit, asked))
 
     async def _moderated(self, visit: Visit, asked: DifyRequest) -> DifyAnswer:
         user_id, params = account_of(visit), asked.params or DifyParams()
@@ -110,7 +96,7 @@ class DifyDoor:
             **{kind: text},
         )
         (verdict,) = await self._intake.verdicts(visit, [check])
-        if stopped([verdict]) or (asked.point == INPUT and verdict.verdict is not CheckOutcome.ALLOW):
+        if stopped([verdict]):
             return DifyAnswer(flagged=True, preset_response=visit.query["preset_response"])
         if verdict.text is None or verdict.text == text:
             return DifyAnswer()

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
-from uuid import uuid4
+from typing import Annotated, Final
 
-import orjson
-from pydantic import ConfigDict
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from db.people.api_tokens import TokenScope
-from gateway.check_intake import BODY_BYTES, CheckIntake
+from gateway.check_intake import CheckIntake
 from gateway.checks import RETRY_S
-from gateway.contracts.checking import ACCOUNT, account_of, check_id, new_check, refused, require_few
-from review.access import Right
-from review.api.body import JSON, read_body
+from gateway.contracts.checking import account_of, checks_of_texts, contract_route, refused
+from review.api.body import answer, read_body
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
 from review.typed.kinds import OneOf, Storable
 from worker.model import CheckOutcome, CheckVerdict
+from worker.reasons import Reason
 
 CATEGORIES: Final = (
     "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent",
@@ -35,8 +31,6 @@ TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate
 class InputPart:
     """A part of one input: ``text``, or an image, which is refused."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
-
     type: Annotated[str, OneOf(("text", "image_url"))]
     text: Storable | None = None
 
@@ -44,8 +38,6 @@ class InputPart:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModerationRequest:
     """Texts to moderate: a text, an array of texts, or the parts of one text. ``model`` is repeated."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     input: Storable | tuple[Storable, ...] | tuple[InputPart, ...]
     model: Storable = "hushgate"
@@ -95,54 +87,45 @@ class ModerationsDoor:
 
     def route(self) -> PageRoute:
         """The line of the route table."""
-        return PageRoute(
-            path="/v1/moderations",
-            name="contract_moderations",
-            handler=self.answer,
-            right=Right.PUBLISH,
-            methods=("POST",),
-            api=True,
+        return contract_route(
+            "/v1/moderations",
+            "moderations",
+            self.answer,
             summary="Moderate texts, as by OpenAI",
-            query=(ACCOUNT,),
             response=Moderations,
             body=ModerationRequest,
-            token_scope=TokenScope.CHECK,
             refuse=openai_error,
             refusal=OpenAiError,
-            body_bytes=BODY_BYTES,
         )
 
     async def answer(self, visit: Visit) -> Response:
         """A result for each text; 503 when one could not be moderated."""
         asked = await read_body(visit, ModerationRequest)
-        texts = _texts(asked)
-        require_few("input", len(texts))
-        user_id = account_of(visit)
-        checks = [
-            new_check(
-                f"input.{number}",
-                id=check_id(visit, "moderations", str(number), text),
-                user_id=user_id,
-                message=text,
-            )
-            for number, text in enumerate(texts)
-        ]
+        checks = checks_of_texts(
+            visit,
+            "moderations",
+            _texts(asked),
+            user_id=account_of(visit),
+            field="input.{}",
+            kind="message",
+        )
         verdicts = await self._intake.verdicts(visit, checks)
         if unmade := next((each for each in verdicts if _is_unmade(each)), None):
             text = f"A text could not be moderated: {unmade.reason_code}. Send the request again."
             raise Refused(503, "Not moderated", text, retry_after_s=RETRY_S)
         found = Moderations(
-            id=f"modr-{verdicts[0].decision_id if verdicts else uuid4()}",
+            id=f"modr-{verdicts[0].decision_id}",
             model=asked.model,
             results=tuple(map(result_of, verdicts)),
         )
-        return Response(orjson.dumps(found), media_type=JSON)
+        return answer(found)
 
 
 def result_of(verdict: CheckVerdict) -> ModerationResult:
     """The result of a verdict; what matched is a true category, with the reason code as a further one."""
     flagged = verdict.verdict is not CheckOutcome.ALLOW
-    matched = (verdict.matched_rule or "").partition(":")[2] if flagged else ""
+    by_moderator = verdict.reason_code == Reason.MODERATION_FLAGGED
+    matched = (verdict.matched_rule or "").partition(":")[2] if by_moderator else ""
     scores = dict.fromkeys(CATEGORIES, 0.0) | dict(verdict.categories)
     if flagged:
         scores[f"hushgate/{verdict.reason_code}"] = 1.0
@@ -159,9 +142,10 @@ def openai_error(refusal: Refused) -> Response:
     kind = "server_error" if refusal.status >= 500 else TYPES.get(refusal.status, "invalid_request_error")
     named = refusal.problems[0].field if refusal.problems else None
     detail = OpenAiErrorDetail(message=refusal.text, type=kind, param=named, code=None)
-    headers = {"Retry-After": str(refusal.retry_after_s)} if refusal.retry_after_s else None
-    body: dict[str, Any] = orjson.loads(orjson.dumps(OpenAiError(error=detail)))
-    return JSONResponse(body, status_code=refusal.status, headers=headers)
+    response = answer(OpenAiError(error=detail), refusal.status)
+    if refusal.retry_after_s:
+        response.headers["Retry-After"] = str(refusal.retry_after_s)
+    return response
 
 
 def _is_unmade(verdict: CheckVerdict) -> bool:

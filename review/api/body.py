@@ -31,7 +31,7 @@ async def read_body(visit: Visit, kind: type[Body]) -> Body:
     try:
         found: Body = _adapter(cast("Any", kind)).validate_json(await visit.request.body(), strict=True)
     except ValidationError as error:
-        raise unusable(_problems(error)) from error
+        raise unusable(field_problems(error)) from error
     return found
 
 
@@ -58,9 +58,15 @@ def rejected(message: str) -> Refused:
     return Refused(422, "Cannot be used", f"Nothing was stored. {message}")
 
 
-def answer(body: dict[str, Any], status: int = 200) -> Response:
-    """A JSON answer."""
+def answer(body: object, status: int = 200) -> Response:
+    """A JSON answer: a dictionary, or one of the dataclasses of answers."""
     return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), status_code=status, media_type=JSON)
+
+
+def field_problems(error: ValidationError) -> list[FieldProblem]:
+    """Every wrong field of a body, in its order, each once."""
+    found = [_problem(each) for each in error.errors(include_url=False)]
+    return list({each.field: each for each in reversed(found)}.values())[::-1]
 
 
 @cache
@@ -68,17 +74,12 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _problems(error: ValidationError) -> list[FieldProblem]:
-    found = [_problem(each) for each in error.errors(include_url=False)]
-    return list({each.field: each for each in reversed(found)}.values())[::-1]
-
-
 def _problem(error: Any) -> FieldProblem:
     named = takewhile(lambda part: re.fullmatch(r"\w+", str(part)), error["loc"])  # not branches of a union
     field = ".".join(map(str, named)) or "data"
     if error["type"] == "json_invalid":
         return FieldProblem(field=field, expected="JSON", got=error["msg"].partition(": ")[2])
-    if error["type"] == "unexpected_keyword_argument":
+    if error["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
         return FieldProblem(field=field, expected="no such field", got="one")
     expected = EXPECTED.get(error.get("ctx", {}).get("pattern", "")) or expectation(error["msg"])
     return FieldProblem(field=field, expected=expected, got=got_value(error))

@@ -299,7 +299,10 @@ def test_migrations_run_before_the_pods_of_a_release() -> None:
     hook = job["metadata"]["annotations"]
 
     assert hook["helm.sh/hook"] == "pre-install,pre-upgrade"
+    checking = named("Job", "migrate", {"migrate": {"gatewayChecks": True}})["spec"]["template"]["spec"]
+
     assert container("migrate")["args"] == ["migrate", "--create-logins"]
+    assert checking["containers"][0]["args"] == ["migrate", "--create-logins", "--gateway-checks"]
     assert {
         "HUSHGATE_DB_WORKER_PASSWORD",
         "HUSHGATE_DB_REVIEW_PASSWORD",

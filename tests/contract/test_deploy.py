@@ -40,6 +40,7 @@ DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 INSTALL: Final = ROOT / "deploy" / "install.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
+MIGRATE: Final = ["migrate", "--create-logins", "--gateway-checks"]
 OURS: Final = ("migrate", "worker", "beat", "review", "gateway", "audit-log", "sandbox")
 WORKER_MODULES: Final = (
     *("tasks.app", "tasks.health", "kombu.transport.redis"),
@@ -302,7 +303,7 @@ def test_service_environment_is_made_of_settings(name: str) -> None:
         ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
         ("beat", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
         ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
-        ("gateway", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
+        ("gateway", LOGINS[Service.GATEWAY], "HUSHGATE_DB_GATEWAY_PASSWORD"),
         ("audit-log", LOGINS[Service.AUDIT], "HUSHGATE_DB_AUDIT_PASSWORD"),
     ],
 )
@@ -360,7 +361,7 @@ def test_migrations_create_the_logins() -> None:
     """The services that need them start after it, so one `docker compose up` is enough."""
     needs = {name: services()[name]["depends_on"]["migrate"] for name in ("worker", "beat", "review")}
 
-    assert services()["migrate"]["command"] == ["migrate", "--create-logins"]
+    assert services()["migrate"]["command"] == MIGRATE
     assert all(terms == {"condition": "service_completed_successfully"} for terms in needs.values())
 
 
@@ -389,7 +390,7 @@ def test_console_script_of_the_image_is_ours() -> None:
 
     assert "hushgate" in project["scripts"]
     assert 'ENTRYPOINT ["hushgate"]' in DOCKERFILE.read_text()
-    assert commands == {"migrate": ["migrate", "--create-logins"], "worker": ["worker"]}
+    assert commands == {"migrate": MIGRATE, "worker": ["worker"]}
 
 
 def test_beat_command_exists() -> None:

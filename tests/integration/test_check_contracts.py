@@ -73,7 +73,7 @@ def peer(gateway: TestClient, database_url: str, sandbox: SandboxHandle) -> Peer
     """A product whose token belongs to a person of one account."""
     assert sandbox
     user_id = f"peer-{next(NUMBERS)}"
-    settings = {**OPEN, "flagged_keywords": [RULE]}
+    settings = {**OPEN, "flagged_keywords": [RULE, "violence"]}
     asyncio.run(store_account(database_url, changed(Account(user_id=user_id, version=0), settings)))
     key = token(database_url, TokenScope.CHECK, account=user_id)
     return Peer(client=gateway, key=key, user_id=user_id, url=database_url)
@@ -101,6 +101,15 @@ def test_openai_clients_moderate_by_the_rules_of_the_account(peer: Peer) -> None
     assert found.results[2].category_scores.hate > 0.5
     assert not found.results[0].categories.hate
     assert [code for _, code in peer.checks()] == ["FLAGGED_RULE", "MESSAGE_CHECKED", "MODERATION_FLAGGED"]
+
+
+def test_a_rule_with_the_name_of_a_category_flags_no_category(peer: Peer) -> None:
+    """Only a moderator's finding does; the client reads no word of a rule."""
+    (found,) = peer.openai().moderations.create(input="some violence").results
+
+    assert found.flagged
+    assert not found.categories.violence
+    assert found.to_dict()["categories"]["hushgate/FLAGGED_RULE"] is True  # type: ignore[index]
 
 
 def test_openai_clients_read_refusals_as_their_own_errors(peer: Peer) -> None:
@@ -153,6 +162,27 @@ def test_agentgateway_passes_and_rejects(peer: Peer) -> None:
     assert rejected["action"]["body"].startswith("Hushgate: FLAGGED_RULE")
     assert RULE not in json.dumps(rejected)
     assert [set(each["action"]) for each in answers] == [{"reason"}, {"body", "status_code", "reason"}]
+
+
+def test_earlier_lines_make_another_check_and_may_be_long(peer: Peer) -> None:
+    """The same message after other lines is a check of its own; of a long answer its beginning is history."""
+    before = [(("User", "Hi"), ("Assistant", text)) for text in ("At nine.", "word " * 5_000)]
+    answers = [
+        peer.answer("/request", prompt(*lines, ("User", "Thanks")), **{"Idempotency-Key": "once"})
+        for lines in before
+    ]
+
+    assert answers == [{"action": {"reason": None}}] * 2
+    assert len(peer.checks()) == 2
+
+
+def test_an_account_of_litellm_is_text(peer: Peer) -> None:
+    """Another value is named; the token's only account does not take its place."""
+    asked = {"input_type": "response", "texts": ["a"], "additional_provider_specific_params": {"account": 7}}
+    answer = peer.post(LITELLM, asked)
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "additional_provider_specific_params.account"
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from httpx2 import Response
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from structlog.testing import capture_logs
 
 from cli.stack import Stack
+from db.people.api_tokens import TokenScope
 from db.schema import logins, migrate
 from db.schema.logins import LOGINS, LoginState, Service
 from db.schema.rights import SessionLogin, session_login
@@ -20,9 +23,12 @@ from tests.conftest import create_database, database_at
 from tests.support.browser.serving import serving
 from tests.support.fleet_signs import sign_fleet
 from tests.support.pools import in_pool
-from tests.support.running import eventually, running
+from tests.support.publishing import checking_gateway, token
+from tests.support.running import OPEN, eventually, running, settings_of, store_account
 from tests.support.terminal import Shell
+from worker.account_settings import changed
 from worker.errors import ConfigurationError
+from worker.model import Account
 
 Rows = psycopg.Connection[dict[str, Any]]
 PASSWORDS = {
@@ -80,7 +86,7 @@ def test_one_command_creates_the_logins_and_prints_each_url_once(shell: Shell, o
         {"login": "hushgate_audit_login", "more": False, "roles": ["hushgate_audit"]},
         {"login": "hushgate_gateway_login", "more": False, "roles": ["hushgate_gateway"]},
         {"login": "hushgate_review_login", "more": False, "roles": ["hushgate_reviewer"]},
-        {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_gateway", "hushgate_worker"]},
+        {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_worker"]},
     ]
 
 
@@ -158,6 +164,30 @@ def test_a_worker_works_with_its_own_login(
     assert decided["reason_code"]
     assert not [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
     assert look(url) == SessionLogin(name=LOGINS[Service.WORKER], excess=(), public_temp=False)
+
+
+def test_a_gateway_makes_checks_after_migrate_gave_its_login_the_rights(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, shell: Shell, owner: Rows
+) -> None:
+    """Before, it says that they are missing; workers have no rights of the gateway for it."""
+    url, key = service_url(database_url, Service.GATEWAY), token(database_url, TokenScope.CHECK)
+    asyncio.run(store_account(database_url, changed(Account(user_id="checked", version=0), OPEN)))
+
+    def asked() -> Response:
+        body, sent = {"user_id": "checked", "message": "Hello"}, {"Authorization": f"Bearer {key}"}
+        with checking_gateway(settings_of(url, redis_url, sandbox)) as client:
+            return client.post("/v1/checks", json=body, headers=sent)
+
+    before = asked()
+    shell.run("migrate", "--gateway-checks")
+    try:
+        after = asked()
+    finally:
+        owner.execute("REVOKE hushgate_worker FROM hushgate_gateway_login")
+
+    assert (before.status_code, after.status_code) == (503, 200)
+    assert "lacks the role hushgate_worker" in before.json()["detail"]
+    assert after.json()["reason_code"] == "MESSAGE_CHECKED"
 
 
 def test_a_worker_that_logs_in_as_the_owner_says_so(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from worker.model import MessageRole, Scope
 from worker.payload.schema import LANGUAGE, TEXT_CHARS, AccountName, Identifier
@@ -110,5 +111,5 @@ class CheckRequest(BaseModel):
     @model_validator(mode="after")
     def _has_a_text(self) -> Self:
         if not self.message and self.draft is None:
-            raise ValueError("a message, a draft or both")
+            raise PydanticCustomError("missing", "a message, a draft or both")
         return self

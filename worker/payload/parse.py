@@ -135,6 +135,7 @@ def expectation(message: str) -> str:
     if message == "Field required":
         return "a value, the field is required"
     message = re.sub(r"^(Value error, |Input should be |\w+ should have )", "", message)
+    message = message.partition(" after validation")[0]  # the number of items follows, which came
     message = re.sub(r"^a valid dictionary or instance of \w+$", "a JSON object", message)
     return re.sub(r"^\w+ should match pattern ", "a text of the pattern ", message)
 
@@ -144,6 +145,8 @@ def got_value(error: Any) -> str:
     if error["type"] == "missing":
         return "nothing"
     value = error["input"]
+    if error["type"] == "too_long":
+        return f"{len(value)} items"
     if isinstance(value, str) and len(value) > 60:
         return f"{len(value)} characters"
     return shown(json.dumps(value, default=str))
