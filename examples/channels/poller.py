@@ -30,28 +30,6 @@ SEEN_S: Final = 30 * 86_400
 LOG: Final = logging.getLogger("poller")
 
 
-class SentComments:
-    """The comments that the consumer sent: it keeps their ids in Redis."""
-
-    def __init__(self, marks: Marks) -> None:
-        self.marks = marks
-
-    def __contains__(self, comment_id: object) -> bool:
-        """Whether a comment is one of them."""
-        return self.marks.is_sent(str(comment_id))
-
-
-class UnknownOutcomes:
-    """The conversations with a reply whose outcome the consumer does not know yet."""
-
-    def __init__(self, marks: Marks) -> None:
-        self.marks = marks
-
-    def __contains__(self, conversation_id: object) -> bool:
-        """Whether a conversation is one of them."""
-        return self.marks.is_unknown(str(conversation_id))
-
-
 class Poller:
     """Publishes each comment and each edit once, oldest first."""
 
@@ -66,7 +44,7 @@ class Poller:
             if (find(thread, "snippet.totalReplyCount", int) or 0) > len(shown):
                 pages.append(self.call(youtube.replies(read(thread, "id", str))))
         marks = Marks(self.redis, f"{youtube.NAME}:{self.inbox.account}")
-        sent, unknown = SentComments(marks), UnknownOutcomes(marks)
+        sent, unknown = marks.is_sent, marks.is_unknown
         made = [
             each
             for page in pages

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlencode
 
 from .recipe import (
@@ -27,6 +27,8 @@ NAME: Final = "youtube"
 PUBLISHED: Final = "snippet.publishedAt"
 SETTLE_S: Final = 120
 """Younger comments of our own channel are left for the next poll: the consumer may be recording their ids."""
+Known: TypeAlias = Callable[[str], bool]
+"""Whether an id is known."""
 
 
 def page(setup: Setup) -> Request:
@@ -40,18 +42,16 @@ def replies(thread: str) -> Request:
     return _get("/comments", {"part": "snippet", "parentId": thread})
 
 
-def events(
-    payload: Json, setup: Setup, *, sent: Container[str], unknown: Container[str], now: datetime
-) -> list[Json]:
+def events(payload: Json, setup: Setup, *, sent: Known, unknown: Known, now: datetime) -> list[Json]:
     """The events of a page of threads or comments; the same ones again when a page is read again.
 
     Args:
         payload: the answer of commentThreads.list or comments.list.
         setup: whose inbox it is.
-        sent: ids of the comments that the consumer sent. Team and AI write as the same channel: what the
+        sent: whether the consumer sent the comment of an id. Team and AI write as the same channel: what the
             channel wrote and the consumer did not is a message of a person, while such ids are known.
-        unknown: conversations in which a comment of ours may be a reply whose outcome is not known yet: it is
-            left for a later poll.
+        unknown: whether a comment of ours in a conversation may be a reply whose outcome is not known yet: it
+            is left for a later poll.
         now: the time of the poll.
     """
     made = []
@@ -113,16 +113,14 @@ def _comments(item: object) -> list[object]:
     return [read(item, "snippet.topLevelComment", dict), *replies]
 
 
-def _events(
-    comment: object, setup: Setup, sent: Container[str], unknown: Container[str], now: datetime
-) -> list[Json]:
+def _events(comment: object, setup: Setup, sent: Known, unknown: Known, now: datetime) -> list[Json]:
     number, author = read(comment, "id", str), find(comment, "snippet.authorChannelId.value", str)
     published, updated = _time(comment, PUBLISHED), _time(comment, "snippet.updatedAt")
     parent = find(comment, "snippet.parentId", str)
     conversation = f"{NAME}:{parent or number}"
     ours = author == setup.own_id
     is_settled = SETTLE_S <= (now - published).total_seconds() < KNOWN_S
-    if ours and (not is_settled or conversation in unknown or number in sent):  # in this order, see Marks.end
+    if ours and (not is_settled or unknown(conversation) or sent(number)):  # in this order, see Marks.end
         return []
     common: Json = {
         "scope": "comment",

@@ -48,7 +48,8 @@ def events(channel: str, body: Json) -> list[Json]:
     """The events that a recipe makes of a payload."""
     inbound = CHANNELS[channel].inbound
     if inbound is None:
-        return youtube.events(body, SETUPS[channel], sent=SENT, unknown=UNKNOWN, now=NOW)
+        known = {"sent": SENT.__contains__, "unknown": UNKNOWN.__contains__}
+        return youtube.events(body, SETUPS[channel], **known, now=NOW)
     return inbound.events(body, SETUPS[channel])
 
 
