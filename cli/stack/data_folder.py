@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,20 +23,31 @@ ANSWERED_FILE: Final = "answered-by-a-model"
 IGNORED: Final = "# Keys and texts of customers: never to be committed.\n*\n"
 
 
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Files of the folder are used.
+
+    Raises:
+        ConfigurationError: the system refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"--data: expected a folder that can be written, got {folder} ({error.strerror})"
+        ) from error
+
+
 def prepare(folder: Path) -> None:
     """Make the folder; git ignores what is in it, unless it had files before.
 
     Raises:
         ConfigurationError: the folder cannot be made or written.
     """
-    try:
+    with usable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if not any(folder.iterdir()):
             (folder / ".gitignore").write_text(IGNORED)
-    except OSError as error:
-        raise ConfigurationError(
-            f"--data: expected a folder that can be written, got {folder} ({error.strerror})"
-        ) from error
 
 
 def secrets_key(folder: Path | None) -> str:
@@ -62,9 +75,11 @@ def require_sandbox_allowed(folder: Path) -> None:
     """Return when no model has answered on these data.
 
     Raises:
-        ConfigurationError: the sandbox would answer the customers of a model.
+        ConfigurationError: the sandbox would answer the customers of a model, or the folder cannot be read.
     """
-    if (folder / ANSWERED_FILE).exists():
+    with usable(folder):
+        has_answered = (folder / ANSWERED_FILE).exists()
+    if has_answered:
         raise ConfigurationError(
             f"HUSHGATE_MODEL_URL, HUSHGATE_MODEL_KEY: expected a model, as before on the data in {folder},"
             " got none; set them, or --no-sandbox for the model of the page Connect, or --sandbox to let the"

@@ -101,7 +101,8 @@ class Stack:
                 "--data: expected a folder that every user may reach, as Postgres does not run as root; got"
                 f" {self._folder} inside {closed[-1]}"
             )
-        lock = (self._folder / "lock").open("wb")
+        with data_folder.usable(self._folder):
+            lock = (self._folder / "lock").open("wb")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -389,12 +389,15 @@ def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
     assert not (tmp_path / ".gitignore").exists()
 
 
-@pytest.mark.parametrize("name", ["file", "file/below"])
+@pytest.mark.usefixtures("restored_logging")
+@pytest.mark.parametrize("name", ["file", "file/below", "long" * 70])
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str) -> None:
     """The line names the option, the path and the reason."""
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match=f"--data: expected a folder .*{name}"):
-        data_folder.prepare(tmp_path / name)
+    ended = shell_at(tmp_path, DATABASE_URL="", REDIS_URL="").run("up", "--data", str(tmp_path / name))
+
+    assert ended.code == 3
+    assert f"--data: expected a folder that can be written, got {tmp_path / name} (" in ended.err
 
 
 @pytest.mark.usefixtures("restored_logging")
