@@ -343,6 +343,19 @@ def test_an_author_with_strikes_gets_no_further_answer(engine: Running) -> None:
     assert replay_differs(engine, [each["id"] for each in others]) == {}
 
 
+def test_strikes_are_counted_up_to_a_thousand(engine: Running) -> None:
+    """An author with thousands of flagged messages costs no more than an author with a thousand."""
+    engine.database.execute(
+        """INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id,
+            author_id, scope, decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
+        SELECT now(), gen_random_uuid(), 'counted', n::text, '', '', 'pest', 'chat', 'ignore', 1,
+            'FLAGGED_RULE', '', '', '{}', false FROM generate_series(1, 1100) AS n"""
+    )
+    row = engine.row("SELECT hushgate_author_counts('counted', 'pest') AS counts")
+
+    assert row == {"counts": [1000, 1000]}
+
+
 def test_an_unknown_account_is_ignored_and_audited(engine: Running) -> None:
     """No rules means that AI is off."""
     row = engine.decide("nobody", QUESTION)

@@ -13,7 +13,9 @@ from worker.model import Author
 
 NUMBERS: Final = ("strikes", "messages_1h", "account_age_days")
 COUNTED: Final = frozenset({"strikes", "messages_1h"})
-"""Read from the stored decisions; the others come with the event."""
+"""Read from the stored decisions, up to ``COUNTED_TO``; the others come with the event."""
+COUNTED_TO: Final = 1_000
+"""As in ``db/sql/authors.sql``."""
 FIELDS: Final = (*NUMBERS, "role")
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, ">": operator.gt,
@@ -62,8 +64,9 @@ def parse_condition(written: str, rule: str) -> AuthorCondition:
                 rule, f"author.role: expected = or != and a role, got {comparison} {value[:60]!r}"
             )
         return AuthorCondition(field=field, comparison=comparison, value=value.casefold())
-    if not re.fullmatch(r"\d{1,6}(?:\.\d{1,3})?", value) or float(value) > LARGEST:
-        raise RuleRejected(rule, f"author.{field}: expected a number from 0 to {LARGEST}, got {value[:60]!r}")
+    largest = COUNTED_TO if field in COUNTED else LARGEST
+    if not re.fullmatch(r"\d{1,6}(?:\.\d{1,3})?", value) or float(value) > largest:
+        raise RuleRejected(rule, f"author.{field}: expected a number from 0 to {largest}, got {value[:60]!r}")
     return AuthorCondition(field=field, comparison=comparison, value=float(value))
 
 
