@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,11 +35,11 @@ class Walked:
 
     Attributes:
         failures: one text for each kind of failure of an operation.
-        statuses: how often an operation answered a status, by (operation, status).
+        worked: operations that answered 2xx, as method and path.
     """
 
     failures: tuple[str, ...]
-    statuses: Mapping[tuple[str, int], int]
+    worked: frozenset[str]
 
 
 @contextmanager
@@ -66,12 +65,14 @@ def walk(
     phases: Sequence[str],
     cases: int,
     accepting: Mapping[str, Sequence[int | str]],
+    known: Mapping[str, str | int],
 ) -> Walked:
     """Send generated requests to routes by name; ``cases`` is how many the phase ``fuzzing`` makes of each.
 
     ``accepting`` has the statuses that a request which fits the description may get, by name; "" for others.
+    ``known`` has values that most requests get, by place and name, such as ``path.decision_id``.
     """
-    known = SchemathesisConfig.from_dict(
+    config = SchemathesisConfig.from_dict(
         {
             "seed": SEED,
             "base-url": api.url,
@@ -80,6 +81,10 @@ def walk(
             "generation": {"max-examples": cases, "database": "none", "no-shrink": True},
             "phases": {
                 name: {"enabled": name in phases} for name in ("examples", "coverage", "fuzzing", "stateful")
+            },
+            "dictionaries": {name.replace(".", "-"): {"values": [value]} for name, value in known.items()},
+            "parameters": {
+                name: {"dictionary": name.replace(".", "-"), "probability": 0.9} for name in known
             },
             "checks": _accepting(accepting[""]),
             "operations": [
@@ -92,19 +97,19 @@ def walk(
             ],
         }
     )
-    schema = schemathesis.openapi.from_dict(openapi_document(api.pages, api.url), config=known)
+    schema = schemathesis.openapi.from_dict(openapi_document(api.pages, api.url), config=config)
     failures: dict[tuple[str, str], str] = {}
-    statuses: Counter[tuple[str, int]] = Counter()
+    worked: set[str] = set()
     for event in from_schema(schema).execute():
         match event:
             case events.ScenarioFinished(recorder=recorder):
-                for each in recorder.interactions.values():
-                    if each.response is not None:
-                        statuses[recorder.label, each.response.status_code] += 1
+                answers = (each.response for each in recorder.interactions.values())
+                if any(each is not None and each.status_code < 300 for each in answers):
+                    worked.add(recorder.label)
                 failures |= dict(_failures(recorder)) | failures
             case events.NonFatalError(value=error) | events.FatalError(exception=error):
                 failures["", repr(error)] = repr(error)
-    return Walked(failures=tuple(failures.values()), statuses=statuses)
+    return Walked(failures=tuple(failures.values()), worked=frozenset(worked))
 
 
 def _accepting(statuses: Sequence[int | str]) -> dict[str, Any]:

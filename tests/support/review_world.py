@@ -168,8 +168,8 @@ class World:
         )
         return made
 
-    def answered(self) -> None:
-        """A held draft and a person's answer on the world's decision, and others that wait."""
+    def answered(self) -> Decision:
+        """A held draft and a person's answer on the world's decision, and others that wait; one of these."""
         now, text, made = datetime.now(UTC), self.text, self.decision
         of_message = {
             "user_id": self.account,
@@ -216,6 +216,7 @@ class World:
             queue=text("escalation queue"),
             opened_at=now,
         )
+        return waiting
 
     def rated(self) -> None:
         """A customer calls the reply to the world's decision wrong, and moderation flags the texts late."""
