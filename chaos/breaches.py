@@ -118,8 +118,8 @@ MUTATIONS: Final = (
     ),
     Mutation(
         law=Law.UNAPPROVED,
-        file="worker/pipeline.py",
-        right="return replace(blocked, draft=draft) if blocked else await assessed_ahead.value()",
+        file="worker/steps/drafts.py",
+        right="return passed if isinstance(passed, Ending) else await assessed_ahead.value()",
         wrong="return await assessed_ahead.value()",
     ),
     Mutation(
