@@ -347,7 +347,8 @@ def test_strikes_are_counted_up_to_a_thousand(engine: Running) -> None:
     """An author with thousands of flagged messages costs no more than an author with a thousand."""
     engine.database.execute(
         """INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id,
-            author_id, scope, decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
+            author_id, scope, decision, confidence, reason_code, reason, message_text, snapshot_json,
+            degraded)
         SELECT now(), gen_random_uuid(), 'counted', n::text, '', '', 'pest', 'chat', 'ignore', 1,
             'FLAGGED_RULE', '', '', '{}', false FROM generate_series(1, 1100) AS n"""
     )
