@@ -238,6 +238,17 @@ def test_an_amount_of_the_question_is_looked_up_in_a_table(
     assert [each.kind for each in found] == noticed
 
 
+def test_an_abbreviation_ends_no_sentence() -> None:
+    """A judge reads whole sentences, and the name after a title is compared."""
+    text = "Please ask Mrs. Miller or Dr. Lee, e.g. Monday. Open z. B. am Montag. Prof. Kim too."
+
+    assert split_sentences(text) == [
+        "Please ask Mrs. Miller or Dr. Lee, e.g. Monday.",
+        "Open z. B. am Montag.",
+        "Prof. Kim too.",
+    ]
+
+
 def test_an_article_is_no_unit() -> None:
     """The French "an" is a year, the English one is not."""
     quoted = "Children under 12 need an adult with them."

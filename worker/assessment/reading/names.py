@@ -11,11 +11,12 @@ from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import TITLES
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
 _AFTER_STOP: Final = re.compile(r"(?:^|[.!?¡¿:;–—\"“„(\n]\s*)$")
-_AFTER_TITLE: Final = re.compile(r"(?<!\w)(?:Dr|Dra|Prof|Mr|Mrs|Ms|Mme|Sr|Sra|BS)\.\s*$")
+_AFTER_TITLE: Final = re.compile(rf"(?<!\w)(?:{TITLES})\.\s*$")
 """Before a name, however the language writes its nouns; the dot ends no sentence."""
 _AFTER_DAY: Final = re.compile(r"(?:^|\W)[Tt]hứ\s$")
 """Before the number of a Vietnamese day, which is compared as a date."""
