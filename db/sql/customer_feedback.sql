@@ -7,9 +7,10 @@ SELECT f.id, f.decision_id, f.decision_at, f.user_id, f.author_id, f.thumb, f.ra
        f.joined_at
 FROM customer_feedback f
 WHERE f.decision_id IS NOT NULL
-    AND (f.wrong IS NULL OR f.id = (
+    AND (num_nonnulls(f.thumb, f.rating, f.resolved) = 0 OR f.id = (
         SELECT newest.id FROM customer_feedback newest
-        WHERE newest.wrong IS NOT NULL AND newest.decision_id = f.decision_id AND newest.author_id = f.author_id
+        WHERE num_nonnulls(newest.thumb, newest.rating, newest.resolved) > 0
+            AND newest.decision_id = f.decision_id AND newest.author_id = f.author_id
         ORDER BY newest.rated_at DESC, newest.id DESC LIMIT 1));
 
 -- What objects to a decision after the decision: a customer who calls a text of the AI wrong that was sent or

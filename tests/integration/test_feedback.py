@@ -130,6 +130,23 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     assert {each.dimension for each in rates} == {"all", "reason_code", "confidence_band"}
 
 
+def test_a_middle_rating_replaces_older_marks_and_is_in_no_rate(engine: Running) -> None:
+    """Three of five is neither wrong nor right; the page shows it."""
+    user_id, made = answered(engine)
+    span = {"since": made["created_at"] - HOUR, "until": made["created_at"] + HOUR}
+    rate(engine, user_id, rating=1)
+    rate(engine, user_id, rating=3)
+    found = read(engine.url, lambda connection: list_feedback(connection, made["id"]))
+    verdict = read(engine.url, lambda connection: feedback_verdict(connection, made["id"]))
+    rates = read(
+        engine.url,
+        lambda connection: feedback_rates(connection, accounts=None, account=user_id, **span),
+    )
+
+    assert [(each.rating, each.wrong, each.stands) for each in found] == [(3, None, True), (1, True, False)]
+    assert (verdict, rates) == ("neither", ())
+
+
 def test_thousands_of_marks_of_an_author_count_as_one(engine: Running) -> None:
     """They are read in the time of a page, however they came."""
     user_id, made = answered(engine)

@@ -82,7 +82,8 @@ class FeedbackPayload(BaseModel):
 
     thumb: Annotated[Thumb, Field(strict=False)] | None = Field(default=None, description="Up or down.")
     rating: Annotated[int, Field(ge=1, le=5)] | None = Field(
-        default=None, description=f"1 (worst) to 5; up to {LOW_RATING} calls the reply wrong."
+        default=None,
+        description=f"1 (worst) to 5; up to {LOW_RATING} calls the reply wrong, from {LOW_RATING + 2} right.",
     )
     resolved: bool | None = Field(default=None, description="Whether the reply solved the problem.")
     about: Identifier | None = Field(
