@@ -127,6 +127,7 @@ def _sentences(decision: Decision) -> Iterator[CheckedSentence]:
                     for quote in each.quotes
                     if quote.passage <= len(decision.passages)
                 ),
+                disagreements=each.disagreements,
             )
 
 

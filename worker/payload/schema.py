@@ -88,7 +88,7 @@ class FeedbackPayload(BaseModel):
     resolved: bool | None = Field(default=None, description="Whether the reply solved the problem.")
     about: Identifier | None = Field(
         default=None,
-        description="`event_id` or `decision_id` of the rated reply; when absent the reply to `message_id`.",
+        description="`event_id`, `decision_id` or check of the rated reply; else the reply to `message_id`.",
     )
 
 
