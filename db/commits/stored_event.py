@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 
 from db.customer_feedback.storing import rated_event
 from db.history.conversation_owners import conversation_state
+from db.history.conversations import LINES, lines_of
 from db.pool import Pool, checkout, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import ConversationState, Event, EventType, NewerEvent
+from worker.model import ConversationState, Event, EventType, Message, NewerEvent
+from worker.steps.context import HISTORY_LINES
 
-LOOK_UP: Final = """
+LOOK_UP: Final = f"""
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
@@ -31,7 +33,8 @@ LOOK_UP: Final = """
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
-        CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END
+        CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END,
+        {LINES.format(most=HISTORY_LINES)}
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
         WITH ORDINALITY
         AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
@@ -92,11 +95,13 @@ class StoredEvent:
         outcome: None when the event has none yet.
         conversation: who owns its conversation, and what is known of its message.
         edited_text: text of the message by an edit that came before it, or None.
+        history: the newest ``HISTORY_LINES`` of the conversation, oldest first.
     """
 
     outcome: Recorded | None
     conversation: ConversationState
     edited_text: str | None = None
+    history: tuple[Message, ...] = ()
 
 
 async def look_up_event(
@@ -128,6 +133,7 @@ async def look_up_event(
             rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
         edited_text=known.edited_text,
+        history=lines_of(known.lines),
     )
 
 
@@ -143,6 +149,7 @@ class _LookedUp(NamedTuple):
     rated_first: bool
     edited_text: str | None
     counts: tuple[int, int] | None
+    lines: Sequence[Sequence[str]] | None
 
 
 async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:
