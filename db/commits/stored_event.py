@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+import orjson
+
 from db.customer_feedback.storing import rated_event
 from db.history.conversation_owners import conversation_state
 from db.history.conversations import LINES, lines_of
@@ -35,7 +37,8 @@ LOOK_UP: Final = f"""
         END,
         CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END,
         {LINES.format(most=HISTORY_LINES)}
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+    FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS (user_id text, event_id text, entry_id text,
+            conversation_id text, message_id text, author_id text))
         WITH ORDINALITY
         AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
     LEFT JOIN LATERAL (
@@ -51,6 +54,7 @@ LOOK_UP: Final = f"""
             AND k.decision_id IS NOT NULL) AS m
     ORDER BY asked.place
 """
+IDS: Final = ("user_id", "event_id", "entry_id", "conversation_id", "message_id")
 DECIDED: Final = """
     SELECT asked.event_id FROM unnest(%(event_ids)s::text[], %(message_ids)s::text[], %(types)s::text[])
         AS asked (event_id, message_id, type)
@@ -154,12 +158,12 @@ class _LookedUp(NamedTuple):
 
 async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:
     events = [event for event, _ in asked]
-    ids = [[each.user_id for each in events], [each.event_id for each in events]]
-    ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
-    ids += [[each.message_id for each in events]]
-    ids += [[event.author_id if counts_author else "" for event, counts_author in asked]]
+    ids = [
+        {name: getattr(event, name) for name in IDS} | {"author_id": event.author_id if counts_author else ""}
+        for event, counts_author in asked
+    ]
     async with checkout(source) as connection:
-        rows = await (await connection.execute(LOOK_UP, ids)).fetchall()
+        rows = await (await connection.execute(LOOK_UP, (orjson.dumps(ids).decode(),))).fetchall()
         found = [
             _LookedUp(_outcome(event, entry_id, is_buried=is_buried), *others)
             for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)
