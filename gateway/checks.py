@@ -185,7 +185,7 @@ async def _decided(parts: WorkerParts, new: _NewCheck, deadline_s: float) -> Dec
             return await parts.decider.check(new.event, new.conversation, new.book, given)
     except TimeoutError:
         case = new.book.settings.case(new.event, new.conversation)
-        return late_decision(case, parts.clock, deadline_s=deadline_s)
+        return late_decision(case, new.request, parts.clock, deadline_s=deadline_s)
     except StorageUnavailable as error:
         parts.storage.doubt(error.kind)
         raise

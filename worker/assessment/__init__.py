@@ -204,7 +204,8 @@ def assessed(
         return found
     for promise in promises:
         if not _is_borne_out(promise, case, reading):
-            return promise_assessment(design_name(policy), policy, promise)
+            promised = promise_assessment(design_name(policy), policy, promise)
+            return replace(promised, sentences=found.sentences)
     return found
 
 

@@ -102,7 +102,18 @@ def unchecked_kind(case: DraftCase) -> ReplyKind | None:
     kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
     if still_waits and kind is not ReplyKind.CLARIFYING_QUESTION:
         return None
+    if kind is ReplyKind.THANKS and _agrees(case):
+        return None
     return kind if kind in NEED_NO_CHECK else None
+
+
+def _agrees(case: DraftCase) -> bool:
+    """Whether a courtesy may say yes to what was asked: "No problem!" to "Can you cancel my order?"."""
+    if list_pattern("agreeing").search(folded_text(case.draft)) is None:
+        return False
+    thanked = list_pattern("thanks_heads").search(folded_text(case.query)) is not None
+    is_asked = any(sign in case.query for sign in _QUESTION_MARKS)
+    return bool(case.query) and not (needs_no_evidence(case.query) or (thanked and not is_asked))
 
 
 def _message_waits(history: Sequence[Message]) -> bool:

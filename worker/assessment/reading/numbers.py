@@ -12,7 +12,7 @@ from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
-from worker.assessment.reading.units import Amounts, amounts, unit_beside
+from worker.assessment.reading.units import MONEY, Amounts, amounts, unit_beside
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import folded_text, list_words
 
@@ -97,7 +97,10 @@ def figures(text: str) -> Figures:
         if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):
             units[index] = units[index + 1]
     return Figures(
-        numbers=tuple(readings for _, _, readings in places),
+        numbers=tuple(
+            _of_money(readings) if unit in MONEY else readings
+            for (_, _, readings), unit in zip(places, units, strict=True)
+        ),
         units=tuple(units),
         times=frozenset(sure),
         possible_times=frozenset(possible),
@@ -135,6 +138,11 @@ def _digit_readings(number: str) -> frozenset[str]:
     if re.fullmatch(r"\d{1,3}[.,]\d{3}", number):
         readings.add(_canonical(number.replace(",", ".")))
     return frozenset(readings)
+
+
+def _of_money(readings: frozenset[str]) -> frozenset[str]:
+    """The readings of an amount of money: of two the one in thousands."""
+    return frozenset({max(readings, key=float)}) if len(readings) > 1 else readings
 
 
 def _canonical(number: str) -> str:

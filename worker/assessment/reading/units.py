@@ -12,6 +12,8 @@ from worker.assessment.text.wordlists import folded_text, list_words, one_of
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
 BARE: Final = frozenset({"", THING})
+MONEY: Final = frozenset({"euro", "dollar", "pound", "yen", "dong", "won", "franc"})
+"""Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
 UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
 _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "second": (("minute", 1 / 60),),
