@@ -51,6 +51,11 @@ WRONG = {
     "other doctor": ("Dr. Miller treats children.", "Dr. Smith treats children."),
     "other spanish doctor": ("El Dr. Ruiz atiende a niños.", "El Dr. García atiende a niños."),
     "other german doctor": ("Sie sind bei Dr. Meier in guten Händen.", "Ihre Ärztin ist Dr. Klein."),
+    "german date": ("Bewerbung bis zum 15. Februar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "german date in digits": ("Bewerbung bis zum 15.02.2027.", "Bewerbungsschluss: 15. Januar 2027"),
+    "other day of a date": ("Bewerbung bis zum 16. Januar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "american date": ("The deadline is March 15, 2027.", "Deadline: 01/15/2027"),
+    "other length": ("The table is 1.90 m long.", "Table: 180 x 90 cm"),
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
@@ -60,6 +65,14 @@ RIGHT = {
     "vietnamese days in capitals": ("Bác sĩ khám thứ Ba và thứ Năm.", "Bác sĩ khám thứ 3, thứ 5."),
     "list of short days": ("Our hours: - Mon–Fri: nine to six", "We are open from nine to six on weekdays."),
     "inverted marks": ("Abrimos a las 9. ¡Nos vemos pronto!", "La tienda abre a las 9."),
+    "german date": ("Bewerbung bis zum 15. Januar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "german date in digits": ("Bewerbung bis 15.1.2027 oder am 16.1. möglich.", "15. und 16. Januar 2027"),
+    "date without a year": ("Der Kurs beginnt am 3. März um 9 Uhr.", "Kursbeginn: 03.03., 9 Uhr"),
+    "french date": ("Vous pouvez postuler jusqu'au 15 janvier 2027.", "Date limite : 15/01/2027"),
+    "american date": ("The deadline is January 15, 2027.", "Deadline: 01/15/2027"),
+    "iso date": ("The deadline is January 15, 2027.", "Deadline: 2027-01-15"),
+    "code of money": ("It is $1,299.99 with tax.", "Price: USD 1299.99 incl. tax"),
+    "lengths with a cross": ("The table is 1.80 m long and 90 cm wide.", "Table: 180 x 90 × 75 cm"),
     "no gluten": ("No, it does not contain gluten.", "Almond cookies: gluten-free, with nuts."),
     "german no gluten": ("Nein, die Kekse enthalten kein Gluten.", "Glutenfrei, enthält Schalenfrüchte."),
     "french no gluten": ("Non, il ne contient pas de gluten.", "Biscuits sans gluten, avec des noix."),
@@ -240,13 +253,16 @@ def test_an_amount_of_the_question_is_looked_up_in_a_table(
 
 def test_an_abbreviation_ends_no_sentence() -> None:
     """A judge reads whole sentences, and the name after a title is compared."""
-    text = "Please ask Mrs. Miller or Dr. Lee, e.g. Monday. Open z. B. am Montag. Prof. Kim too."
-
-    assert split_sentences(text) == [
+    sentences = (
         "Please ask Mrs. Miller or Dr. Lee, e.g. Monday.",
-        "Open z. B. am Montag.",
-        "Prof. Kim too.",
-    ]
+        "Offen z. B. am 24. Dezember, bis zum 3. Stock.",
+        "1. Prof. Kim too.",
+        "Seit dem 2. Mai.",
+        "It costs 15.",
+        "We ship.",
+    )
+
+    assert split_sentences(" ".join(sentences)) == list(sentences)
 
 
 def test_an_article_is_no_unit() -> None:
