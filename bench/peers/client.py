@@ -26,6 +26,7 @@ class Task:
     Attributes:
         base_url: of the stub server, for moderation and completion.
         concurrency: messages at once.
+        judge: whether a third request reads the reply.
     """
 
     base_url: str
@@ -34,6 +35,7 @@ class Task:
     warm_up: list[str]
     messages: list[str]
     concurrency: int
+    judge: bool
 
 
 class BlockedError(RuntimeError):
