@@ -102,12 +102,15 @@ systemd-analyze: | $(READY)
 	  && for each in "$$place"/*.deb; do dpkg -x "$$each" $(VENV)/systemd; done && rm -rf "$$place" \
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
-# LiteLLM's guardrail runs in an environment of its own: its packages are not ours.
+# LiteLLM's proxy runs in an environment of its own: its packages are not ours. What it imports is listed here, as
+# its extra "proxy" pins a version of litellm-enterprise that was never published.
+LITELLM_PROXY := apscheduler backoff cryptography expression fastapi fastapi-sso mcp orjson pyjwt python-multipart \
+  redis rich semver soundfile uvicorn uvloop websockets
 $(LITELLM_READY): tests/litellm.lock | $(READY)
 	@echo "setting up $(@D) from $< (once) ..."
 	@$(PYTHON) -m venv $(@D)
-	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --no-deps -r $< && touch $@ || \
-	  echo "LiteLLM could not be set up: its test will fail" >&2
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python --require-hashes --no-deps -r $< \
+	  && touch $@ || echo "LiteLLM could not be set up: its test will fail" >&2
 
 TEST_TOOLS := $(READY) $(STATISTICS_READY) $(LITELLM_READY) chromium prometheus chart-tools check-examples pgbouncer \
   systemd-analyze
@@ -267,7 +270,7 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@$(COMPILE) --group statistics -c requirements.lock -o tests/statistics.lock
 	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock
-	@echo 'litellm==1.110.2' | $(COMPILE) - -o tests/litellm.lock
+	@printf '%s\n' litellm==1.110.2 $(LITELLM_PROXY) | $(COMPILE) - -o tests/litellm.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf '%s\n' 'litellm==1.110.2' fastapi starlette orjson backoff 'apscheduler<4' pyjwt python-multipart \

@@ -12,7 +12,7 @@ from uuid import UUID
 from db.connection import Connection
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
-from db.rows import rows_as
+from db.rows import all_rows, from_row, rows_as
 from db.webhooks.subscribed import SUBSCRIBED
 from worker.webhooks.types import WebhookType
 
@@ -50,6 +50,7 @@ FIND_WAITING: Final = f"""
             cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
         WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
             AND (send_before < %(now)s OR {OVERTAKEN})
+            AND ({LOCK})
         RETURNING id, decision_id, user_id, conversation_id
     ), cancelled AS MATERIALIZED (
         SELECT * FROM overtaken
@@ -61,12 +62,20 @@ FIND_WAITING: Final = f"""
         WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
             AND (send_before >= %(now)s OR send_before IS NULL) AND NOT {OVERTAKEN}
         ORDER BY id LIMIT %(limit)s
+    ), found AS MATERIALIZED (
+        SELECT true AS is_over, *, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
+        FROM cancelled
+        UNION ALL
+        SELECT false, *, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
     )
-    SELECT true, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM cancelled
-    UNION ALL
-    SELECT false, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
+    SELECT is_over, id, decision_id, is_locked, set_config('hushgate.waiting', (
+        SELECT string_agg(id::text, ',') FROM found WHERE is_locked AND NOT is_over), true) FROM found
 """
-"""The waiting replies, and those to settle: too late, forestalled by people, or cancelled by request."""
+"""The waiting replies, and those to settle: too late, forestalled by people, or cancelled by request.
+
+``STILL_WAITING`` reads those that are locked. Without the lock of relays nothing is changed.
+"""
+FOUND_WAITING: Final = "string_to_array(current_setting('hushgate.waiting', true), ',')::bigint[]"
 CANCEL: Final = """
     WITH cancelled AS (
         UPDATE outbox SET cancel_settled = true WHERE id = ANY(%(ids)s)
@@ -108,7 +117,9 @@ REPLIES: Final = f"""
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL
 """
 """The first delivered reply of a conversation has the disclosure; relays deliver one after the other."""
-STILL_WAITING: Final = f"{REPLIES} AND cancelled_at IS NULL AND NOT {OVERTAKEN} ORDER BY id"
+STILL_WAITING: Final = f"{REPLIES} AND cancelled_at IS NULL AND NOT {OVERTAKEN} ORDER BY id".replace(
+    "%(ids)s", FOUND_WAITING
+)
 """Read once more under the locks: a takeover may have been stored after the first look."""
 CANCEL_OF_CONVERSATION: Final = """
     UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
@@ -121,7 +132,7 @@ CANCEL_OF_CONVERSATION: Final = """
 ``keep`` is the decision whose text at a handoff stays, or null.
 """
 FIND_OF_DECISIONS: Final = f"""
-    SELECT id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM outbox
+    SELECT id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked FROM outbox
     WHERE decision_id = ANY(%(decisions)s) AND delivered_at IS NULL AND NOT cancel_settled
 """
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s::bigint[])"
@@ -173,19 +184,22 @@ async def waiting_replies(
     The transaction ends after ``HOLD_S`` without a statement, so that a frozen relay blocks no other.
     """
     async with checkout(source) as connection:  # which commits at its end
-        if not await begun(connection, LOCK_WITH_TIMEOUT):
+        values = {"limit": limit, "now": now}
+        looked = await begun(connection, LOCK_WITH_TIMEOUT, FIND_WAITING, STILL_WAITING, values=values)
+        if looked is None:
             yield None
             return
-        found = await (await connection.execute(FIND_WAITING, {"limit": limit, "now": now})).fetchall()
-        locked = [row for row in found if row[3]]
-        cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
-        waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
-        sent_before = await _settle(connection, cancelled, now, were_sent) if cancelled else []
+        found, waiting = looked
+        cancelled = {row["id"]: row["decision_id"] for row in found if row["is_over"] and row["is_locked"]}
+        sent_before: list[WaitingReply] | None = []
+        if cancelled:
+            sent_before = await _settle(connection, cancelled, now, were_sent)
+            waiting = list(await all_rows(connection, STILL_WAITING))  # one sent may have had the disclosure
         if sent_before is None:
             yield None
             return
-        rows = await _replies(connection, STILL_WAITING, waiting, now)
-        complete = len(locked) == len(found)
+        rows = [from_row(WaitingReply, row) for row in waiting]
+        complete = all(row["is_locked"] for row in found)
         yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
 
 
@@ -199,11 +213,12 @@ async def record_sent(
     and a reply whose conversation is being taken over is left out.
     """
     async with checkout(source) as connection:  # which commits at its end
-        if not await begun(connection, LOCK_WITH_TIMEOUT):
+        values = {"decisions": list(decisions)}
+        looked = await begun(connection, LOCK_WITH_TIMEOUT, FIND_OF_DECISIONS, values=values)
+        if looked is None:
             yield None
             return
-        found = await (await connection.execute(FIND_OF_DECISIONS, {"decisions": list(decisions)})).fetchall()
-        named = {row_id: decision_id for row_id, decision_id, is_locked in found if is_locked}
+        named = {row["id"]: row["decision_id"] for row in looked[0] if row["is_locked"]}
         sent = await were_sent(list(named.values()))
         if sent is None:
             yield None
@@ -211,14 +226,6 @@ async def record_sent(
         kept = [row_id for row_id, decision_id in named.items() if decision_id in sent]
         recorded = await _record_sent(connection, kept, now)
         yield LockedBatch[WaitingReply](connection, (), SET_DELIVERED, sent_before=recorded)
-
-
-async def _replies(
-    connection: Connection, query: str, ids: Sequence[int], now: datetime
-) -> list[WaitingReply]:
-    if not ids:
-        return []
-    return list(await rows_as(connection, WaitingReply, query, {"ids": ids, "now": now}))
 
 
 async def _settle(
@@ -238,6 +245,7 @@ async def _settle(
 
 async def _record_sent(connection: Connection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
     """Record replies that were sent before as delivered, and return them."""
-    replies = await _replies(connection, f"{REPLIES} ORDER BY id", ids, now)
-    await connection.execute(RECORD_SENT, {"ids": list(ids), "now": now})
-    return replies
+    values = {"ids": list(ids), "now": now}
+    replies = await rows_as(connection, WaitingReply, f"{REPLIES} ORDER BY id", values)
+    await connection.execute(RECORD_SENT, values)
+    return list(replies)

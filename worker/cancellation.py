@@ -15,7 +15,10 @@ Value = TypeVar("Value")
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
     """The results of calls that run at once; the first error ends the others before it is raised."""
-    tasks = [asyncio.ensure_future(call) for call in calls]
+    every = list(calls)
+    if len(every) == 1:
+        return [await every[0]]
+    tasks = [asyncio.ensure_future(call) for call in every]
     try:
         return await asyncio.gather(*tasks)
     finally:

@@ -81,8 +81,16 @@ class Places:
         return False
 
     @asynccontextmanager
-    async def place(self, longest_s: float | None = None) -> AsyncIterator[None]:
-        """A place while inside.
+    async def place(self) -> AsyncIterator[None]:
+        """A place while inside; raises as ``enter``."""
+        await self.enter()
+        try:
+            yield
+        finally:
+            self.give_back()
+
+    async def enter(self, longest_s: float | None = None) -> None:
+        """Wait for a place; ``give_back`` must follow.
 
         Raises:
             NoPlace: none became free within ``wait_s``, or within ``longest_s`` where that is shorter, or
@@ -90,13 +98,9 @@ class Places:
         """
         if self._taken < self.limit:
             self._taken += 1
-        else:
-            waits = [each for each in (self._wait_s, longest_s) if each is not None]
-            await self._queued(min(waits, default=None))
-        try:
-            yield
-        finally:
-            self.give_back()
+            return
+        waits = [each for each in (self._wait_s, longest_s) if each is not None]
+        await self._queued(min(waits, default=None))
 
     async def _queued(self, wait_s: float | None) -> None:
         """Return with a place that ``give_back`` took for this wait."""

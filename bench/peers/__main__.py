@@ -53,7 +53,7 @@ class Peer:
     engine: str
     module: str
     environment: str
-    judge: bool = False
+    judged: bool = False
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ BY_HAND = Peer(
 )
 PEERS = (
     BY_HAND,
-    replace(BY_HAND, engine="by hand with a judge", judge=True),
+    replace(BY_HAND, engine="by hand with a judge", judged=True),
     Peer(
         package="openai-guardrails",
         engine="GuardrailsAsyncOpenAI",
@@ -136,7 +136,7 @@ def of_peer(peer: Peer, environments: Path, texts: list[str], concurrency: int) 
             warm_up=messages(WARM_UP),
             messages=texts,
             concurrency=concurrency,
-            judge=peer.judge,
+            judged=peer.judged,
         )
         with _client(environments / peer.environment / "bin" / "python", peer.module) as client:
             _say(client, json.dumps(asdict(task)))

@@ -26,7 +26,7 @@ class Task:
     Attributes:
         base_url: of the stub server, for moderation and completion.
         concurrency: messages at once.
-        judge: whether a third request reads the reply.
+        judged: whether a model is asked about each reply too, as Hushgate's judge does.
     """
 
     base_url: str
@@ -35,7 +35,7 @@ class Task:
     warm_up: list[str]
     messages: list[str]
     concurrency: int
-    judge: bool
+    judged: bool = False
 
 
 class BlockedError(RuntimeError):

@@ -37,7 +37,7 @@ def make_answer(task: Task) -> Answer:
         await check(message)
         reply = await ask(task.instructions, message)
         await check(reply)
-        if task.judge:
+        if task.judged:
             json.loads(await ask(JUDGE, f"QUESTION:\n> {message}\nREPLY:\n> 1. {reply}\nEND:"))
         return reply
 

@@ -56,6 +56,8 @@ LINKS: Final = {
     Role.GATEWAY: (REDIS, POSTGRES, UPSTREAM),
     Role.REVIEW: (REDIS, POSTGRES),
 }
+SERVICES: Final = {Role.GATEWAY: Service.GATEWAY, Role.REVIEW: Service.REVIEW}
+"""The service whose login a process uses; the others are workers."""
 
 ANSWER_S: Final = 15.0
 
@@ -176,7 +178,7 @@ class World:
     def _environment(self, name: str, role: Role) -> dict[str, str]:
         redis_port = self.link(name, REDIS).port
         redis = urlsplit(self.stack.redis_url)
-        service = Service.REVIEW if role is Role.REVIEW else Service.WORKER  # the gateway makes checks
+        service = SERVICES.get(role, Service.WORKER)
         login = urlsplit(self.worker_urls[service])
         postgres_port = self.link(name, POSTGRES).port
         upstream = f"http://127.0.0.1:{self.link(name, UPSTREAM).port if UPSTREAM in LINKS[role] else 1}/v1"
@@ -245,7 +247,7 @@ def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
         )
         found.worker_urls = {
             login.service: logins.url_of(servers.database_url, login.name, login.password or "")
-            for login in logins.ensure(servers.database_url, {})
+            for login in logins.ensure(servers.database_url, {}, gateway_checks=True)
         }
         with found.redis as redis:
             open_shards(redis, STREAM, plan.shards)

@@ -50,18 +50,17 @@ SENTENCES: Final = {
     EventState.RUNNING: "A worker is deciding the event: it waits for a model, for moderation or for the"
     " author's next message.",
     EventState.STALLED: "The worker of the event has no heartbeat; another worker takes the lane over.",
-    EventState.DECIDED: "The event is decided.",
+    EventState.DECIDED: "The event or check is decided.",
     EventState.DEAD_LETTER: "The event became a dead letter.",
-    EventState.NOT_STORED: "The event was decided; its decision is no longer stored.",
-    EventState.NOT_FOUND: "No event with this id is in the stream or in the audit. Checks are listed by"
-    " hushgate decisions list --event ID.",
+    EventState.NOT_STORED: "The event or check was decided; the decision is no longer stored.",
+    EventState.NOT_FOUND: "No event with this id is in the stream, and no event or check in the audit.",
     EventState.UNKNOWN: "Nothing was found, and not everything could be read.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventReport:
-    """What happened to an event of one account.
+    """What happened to an event or a check of one account.
 
     Attributes:
         user_id: the account; None when no part names one.
@@ -130,15 +129,19 @@ def combine(
     letters: tuple[EventLetter, ...],
     unknown: Mapping[str, str],
 ) -> tuple[EventReport, ...]:
-    """One report for each account that has the event id; one without an account when nothing names one."""
-    by_account = {outcome.user_id: outcome for outcome in outcomes}
+    """One report for each account that has the event id; one without an account when nothing names one.
+
+    A check of an account has a report of its own.
+    """
+    by_account = {outcome.user_id: outcome for outcome in outcomes if not outcome.is_check}
+    checks = [each for each in outcomes if each.is_check]
     named = [entry.user_id for entry in entries] + [letter.user_id for letter in letters]
     accounts: list[str | None] = [
         *sorted({*by_account, *(user_id for user_id in named if user_id is not None)})
     ]
-    if None in named or not accounts:
+    if None in named or not (accounts or checks):
         accounts.append(None)
-    return tuple(
+    events = tuple(
         EventReport(
             event_id=event_id,
             user_id=user_id,
@@ -148,6 +151,17 @@ def combine(
             unknown=unknown,
         )
         for user_id in accounts
+    )
+    return events + tuple(
+        EventReport(
+            event_id=event_id,
+            user_id=each.user_id,
+            entries=(),
+            outcome=each,
+            letters=(),
+            unknown=unknown,
+        )
+        for each in checks
     )
 
 

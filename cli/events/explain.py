@@ -1,4 +1,4 @@
-"""``hushgate explain``: what happened to one event."""
+"""``hushgate explain``: what happened to one event or check."""
 
 from __future__ import annotations
 
@@ -36,19 +36,22 @@ NOTHING: Final = EventOutcomes(outcomes=(), letters=(), unknown={})
 
 def explain(
     event_id: Annotated[
-        str, typer.Argument(help="The publisher's event id; the stream entry id when the event has none.")
+        str,
+        typer.Argument(
+            help="The id of the event, of its stream entry when the event has none, or of the check."
+        ),
     ],
     account: Annotated[
         str | None, typer.Option(help="Only the event of this account; else of every account.")
     ] = None,
 ) -> None:
-    """Explain what happened to an event: where it waits, how it was decided, and what became of its reply.
+    """Explain an event or a check: where it waits, how it was decided, and what became of its reply.
 
-    Prints one report per account that has the event id: a table on a terminal, one JSON object a line in a
-    pipe. Reads the whole event stream and changes nothing. When Redis or Postgres does not answer, the report
-    says which part is unknown. Reading a text that was not sent is a line of the access log.
+    Prints one report per account that has the id, and one per check: a table on a terminal, one JSON object a
+    line in a pipe. Reads the whole event stream and changes nothing. When Redis or Postgres is away, the
+    report says which part is unknown. Reading a text that was not sent is a line of the access log.
 
-    Exit 0 when the event was found, 1 when it was not, 3 or 4 when it was not and a server could not be
+    Exit 0 when the id was found, 1 when it was not, 3 or 4 when it was not and a server could not be
     read. For example:
 
         hushgate explain order-1042

@@ -21,6 +21,7 @@ from db.audit.event_records import (
 from review.decision.judge_reading import VERDICTS
 from tasks.lanes.lookup import EntryState, FoundEntry
 from worker.model import Owner
+from worker.snapshot import SnapshotCheck
 
 
 def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
@@ -71,6 +72,8 @@ def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
     )
     if decision.matched_rule is not None:
         yield "", f"matched rule {decision.matched_rule}"
+    if decision.checked is not None:
+        yield "verdict", _verdict_text(decision.checked)
     if decision.stages:
         yield "stages", ", ".join(decision.stages)
     for each in decision.failed_calls:
@@ -79,6 +82,13 @@ def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
             f"{each.stage}: {each.failed} failed attempts, the last {each.last},"
             f" {each.duration_s:.0f} s in total",
         )
+
+
+def _verdict_text(checked: SnapshotCheck) -> str:
+    if checked.would is None:
+        return checked.verdict
+    why = "the check could not be made, its token lets texts pass" if checked.failed_open else "shadow mode"
+    return f"{checked.verdict} in place of {checked.would}: {why}"
 
 
 def _text_lines(texts: EventTexts) -> Iterator[tuple[str, str]]:

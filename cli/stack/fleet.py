@@ -37,8 +37,13 @@ REVIEW: Final = "review"
 GATEWAY: Final = "gateway"
 BEAT: Final = "beat"
 AUDIT_LOG: Final = "audit-log"
-SERVICES: Final = {REVIEW: Service.REVIEW, BEAT: Service.REVIEW, AUDIT_LOG: Service.AUDIT}
-"""The service whose login a process uses; the others are workers, the gateway for its checks."""
+SERVICES: Final = {
+    REVIEW: Service.REVIEW,
+    BEAT: Service.REVIEW,
+    AUDIT_LOG: Service.AUDIT,
+    GATEWAY: Service.GATEWAY,
+}
+"""The service whose login a process uses; the others are workers."""
 ALERTS: Final = "HUSHGATE_ALERTS_EVERY_S"
 ALERTS_EVERY_S: Final = "60"
 LOG_EVERY_S: Final = "60"
@@ -143,7 +148,7 @@ class Fleet:
             self.start_worker(f"worker-{number}")
 
     def start_gateway(self) -> None:
-        """Start a gateway, which makes checks with a worker's login."""
+        """Start a gateway, whose login makes checks too."""
         self.start(GATEWAY, "cli", GATEWAY, "--port", str(urlsplit(self.gateway_url).port))
 
     def start_beat(self) -> None:
@@ -300,5 +305,5 @@ def _service_urls(servers: Stack) -> dict[Service, str]:
         return {}
     return {
         login.service: logins.url_of(servers.database_url, login.name, login.password or "")
-        for login in logins.ensure(servers.database_url, {})
+        for login in logins.ensure(servers.database_url, {}, gateway_checks=True)
     }

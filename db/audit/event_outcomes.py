@@ -31,6 +31,7 @@ from db.connection import Connection
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows
 from db.tables import NOT_ERASED
+from worker.checks.given import ENTRY
 from worker.model import AttemptOutcome
 from worker.snapshot import Snapshot
 from worker.trace import MOST_ATTEMPTS
@@ -39,22 +40,22 @@ PART_S: Final = 10.0
 """Longest wait for one part: two of them are searched without an index."""
 MOST_LETTERS: Final = 20
 
-KEYS: Final = sa.text("""
+KEYS: Final = """
     WITH RECURSIVE accounts AS (
-        (SELECT user_id FROM event_keys ORDER BY user_id LIMIT 1)
+        (SELECT user_id FROM {table} ORDER BY user_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT k.user_id FROM event_keys k WHERE k.user_id > a.user_id ORDER BY k.user_id LIMIT 1)
+        SELECT (SELECT k.user_id FROM {table} k WHERE k.user_id > a.user_id ORDER BY k.user_id LIMIT 1)
         FROM accounts a WHERE a.user_id IS NOT NULL
     )
-    SELECT k.user_id, k.entry_id, k.decision_id
-    FROM accounts a JOIN event_keys k ON k.user_id = a.user_id AND k.event_id = :event_id
+    SELECT k.user_id, {entry_id} AS entry_id, k.decision_id
+    FROM accounts a JOIN {table} k ON k.user_id = a.user_id AND k.event_id = :event_id
+    WHERE k.user_id = :user_id OR CAST(:user_id AS text) IS NULL
     ORDER BY k.user_id
-""")
+"""
 """One index look-up per account: the primary key begins with the account."""
-KEY_OF_ACCOUNT: Final = sa.text(
-    "SELECT user_id, entry_id, decision_id FROM event_keys WHERE user_id = :user_id AND event_id = :event_id"
-)
-KEYS_PURGED: Final = sa.text("SELECT 1 FROM purged WHERE table_name = 'event_keys' AND rows > 0")
+EVENT_KEYS: Final = sa.text(KEYS.format(table="event_keys", entry_id="k.entry_id"))
+CHECK_KEYS: Final = sa.text(KEYS.format(table="checks", entry_id=f"'{ENTRY}'"))
+KEYS_PURGED: Final = sa.text("SELECT 1 FROM purged WHERE table_name IN ('event_keys', 'checks') AND rows > 0")
 UNKEYED: Final = sa.text("""
     SELECT user_id, coalesce(snapshot_json ->> 'entry_id', '') AS entry_id, id AS decision_id
     FROM ai_decisions
@@ -67,8 +68,8 @@ DECISION: Final = sa.text(f"""
            conversation_id, (snapshot_json ->> 'rules_version')::integer AS settings_version,
            snapshot_json -> 'assessment' ->> 'policy' AS policy,
            snapshot_json ->> 'prompt_hash' AS prompt_hash,
-           jsonb_build_object('stages', snapshot_json -> 'stages', 'attempts', snapshot_json -> 'attempts')
-           AS calls,
+           jsonb_build_object('stages', snapshot_json -> 'stages', 'attempts', snapshot_json -> 'attempts',
+                              'checked', snapshot_json -> 'checked') AS calls,
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS sealed_when_decided
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
@@ -87,7 +88,7 @@ OWNER: Final = sa.text("""
 """)
 REPLY: Final = sa.text("""
     SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason
-    FROM outbox WHERE user_id = :user_id AND event_id = :event_id
+    FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
 """)
 ANSWERS: Final = sa.text("""
     SELECT a.created_at, a.outcome, a.person, o.delivered_at, o.cancelled_at
@@ -114,17 +115,16 @@ async def load_outcomes(
     entry_ids: tuple[str, ...],
     now: datetime,
 ) -> EventOutcomes:
-    """What became of an event of one account, or of every account when ``user_id`` is None.
+    """What became of an event or check of one account, or of every account when ``user_id`` is None.
 
-    A part that the login may not read is named in ``unknown``. ``entry_ids`` are entries of the event that
-    are still in the stream. A dead letter is found by its entry id too.
+    An event and a check may have the same id. A part that the login may not read is named in ``unknown``.
+    ``entry_ids`` are entries of the event that are still in the stream. A dead letter is found by its entry
+    id too.
     """
-    reader = _PartReader(connection)
-    keys = await reader.rows(
-        "event key", KEYS if user_id is None else KEY_OF_ACCOUNT, {"event_id": event_id, "user_id": user_id}
-    )
+    reader, asked = _PartReader(connection), {"event_id": event_id, "user_id": user_id}
+    keys = await reader.rows("event key", EVENT_KEYS, asked) + await reader.rows("check", CHECK_KEYS, asked)
     if not keys and await reader.rows("event key", KEYS_PURGED, {}):
-        keys = await reader.rows("decision", UNKEYED, {"event_id": event_id, "user_id": user_id})
+        keys = await reader.rows("decision", UNKEYED, asked)
     outcomes = [await _outcome(reader, event_id, key, now) for key in keys]
     ids = frozenset({event_id, *entry_ids, *(key["entry_id"] for key in keys)})
     values = {"entry_ids": list(ids), "needle": orjson.dumps(event_id), "most": MOST_LETTERS}
@@ -181,7 +181,8 @@ def _letter(row: dict[str, Any], event_id: str, entry_ids: frozenset[str]) -> Ev
 
 async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], now: datetime) -> EventOutcome:
     values = {"event_id": event_id, "user_id": key["user_id"], "id": key["decision_id"], "now": now}
-    duplicates = await reader.row("duplicates", DUPLICATES, values)
+    is_check = key["entry_id"] == ENTRY
+    duplicates = None if is_check else await reader.row("duplicates", DUPLICATES, values)
     reply = await reader.row("reply", REPLY, values)
     decision = month_dropped = retraction = exchange = owner = texts = None
     answers: list[dict[str, Any]] = []
@@ -200,6 +201,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         decision_id=key["decision_id"],
         decision=decision,
         month_dropped=month_dropped,
+        is_check=is_check,
         duplicates=duplicates["entries"] if duplicates else None,
         reply=EventReply(**reply) if reply else None,
         answers=tuple(EventAnswer(**answer) for answer in answers),
@@ -225,7 +227,9 @@ async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecisi
     if row is not None:
         calls = Snapshot.from_json(row.pop("calls"))
         stages = tuple(f"{each.stage} {each.outcome}" for each in calls.stages)
-        return EventDecision(**row, failed_calls=_failed_calls(calls), stages=stages), None
+        return EventDecision(
+            **row, failed_calls=_failed_calls(calls), stages=stages, checked=calls.checked
+        ), None
     if "decision" in reader.unknown:
         return None, None
     erased = await erased_decision(reader.connection, decision_id)

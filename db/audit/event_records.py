@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from db.audit.decision_context import RetractionRecord
+from worker.snapshot import SnapshotCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class EventDecision:
         settings_version: the version of the account's settings that it used.
         policy: the assessment policy with its version; None when no draft was assessed.
         sealed_when_decided: the decision moved the exchange into quarantine.
+        checked: the verdict of a check; None for an event.
     """
 
     id: UUID
@@ -52,6 +54,7 @@ class EventDecision:
     sealed_when_decided: bool
     failed_calls: tuple[FailedCalls, ...]
     stages: tuple[str, ...]
+    checked: SnapshotCheck | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +163,7 @@ class EventTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventOutcome:
-    """What became of an event of one account.
+    """What became of an event of one account, or of a check, which has no stream entry and no duplicates.
 
     Attributes:
         entry_id: the stream entry that was decided or became a dead letter.
@@ -175,6 +178,7 @@ class EventOutcome:
 
     user_id: str
     entry_id: str
+    is_check: bool
     decision_id: UUID | None
     decision: EventDecision | None
     month_dropped: bool | None

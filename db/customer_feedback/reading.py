@@ -29,10 +29,10 @@ standing_feedback: Final = sa.table(
 """The view of ``db/sql/customer_feedback.sql``: the marks that count."""
 VERDICT: Final = """(
     SELECT CASE WHEN bool_or(f.wrong) THEN 'wrong' WHEN bool_or(NOT f.wrong) THEN 'right'
-                WHEN count(*) > 0 THEN 'remark' END
+                WHEN count(*) > 0 THEN 'neither' END
     FROM standing_feedback f WHERE f.decision_id = listed.id)
 """
-"""What customers say of a decision in ``listed``: wrong, right, remark (without a mark), or NULL."""
+"""What customers say of a decision in ``listed``: wrong, right, neither, or NULL."""
 _VERDICT_OF_ONE: Final = sa.text(f"SELECT {VERDICT} FROM (SELECT CAST(:id AS uuid) AS id) AS listed")
 MOST_SHOWN: Final = 20
 ALL: Final = "all"
@@ -77,7 +77,7 @@ class FeedbackLine:
 
     Attributes:
         id: of the feedback's own decision.
-        wrong: a mark calls the reply wrong; None: a remark alone.
+        wrong: a mark calls the reply wrong, or else right; None: neither.
         stands: no newer marks of the author about the decision replace these; a remark alone replaces none.
         row: the columns that ``review.content_covers`` reads; its ``message_text`` is the remark.
     """
@@ -111,7 +111,7 @@ async def list_feedback(connection: Connection, decision_id: UUID) -> tuple[Feed
     """The feedback about a decision, the newest first, at most ``MOST_SHOWN``."""
     newer = customer_feedback.alias("newer")
     replaced = sa.exists().where(
-        customer_feedback.c.wrong.is_not(None) & newer.c.wrong.is_not(None),
+        _is_mark(customer_feedback.c) & _is_mark(newer.c),
         newer.c.decision_id == customer_feedback.c.decision_id,
         newer.c.author_id == customer_feedback.c.author_id,
         sa.tuple_(newer.c.rated_at, newer.c.id)
@@ -138,8 +138,12 @@ async def list_feedback(connection: Connection, decision_id: UUID) -> tuple[Feed
     return tuple(from_row(FeedbackLine, row | {"row": row}) for row in await all_rows(connection, query))
 
 
+def _is_mark(columns: Any) -> sa.ColumnElement[bool]:
+    return sa.func.num_nonnulls(columns.thumb, columns.rating, columns.resolved) > 0
+
+
 async def feedback_verdict(connection: Connection, decision_id: UUID) -> str | None:
-    """What customers say of a decision: ``wrong``, ``right``, ``remark`` without a mark, or None."""
+    """What customers say of a decision: ``wrong``, ``right``, ``neither`` or None."""
     found: str | None = (await connection.execute(_VERDICT_OF_ONE, {"id": decision_id})).scalar_one()
     return found
 

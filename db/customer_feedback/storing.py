@@ -9,10 +9,14 @@ from worker.model import Decision, Event, Feedback
 
 NO_FEEDBACK: Final = Feedback()
 RATED: Final = """
-    SELECT event_id FROM event_keys
-    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND type = 'message'
-        AND decision_id IS NOT NULL AND CASE WHEN %(about)s::text IS NULL THEN message_id = %(message_id)s
-            ELSE event_id = %(about)s OR decision_id::text = lower(%(about)s) END
+    SELECT event_id FROM (
+        SELECT event_id, created_at FROM event_keys
+        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND type = 'message'
+            AND decision_id IS NOT NULL AND CASE WHEN %(about)s::text IS NULL THEN message_id = %(message_id)s
+                ELSE event_id = %(about)s OR decision_id::text = lower(%(about)s) END
+        UNION ALL SELECT event_id, created_at FROM checks
+        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+            AND (event_id = %(about)s OR decision_id::text = lower(%(about)s))) AS known
     ORDER BY created_at, event_id LIMIT 1
 """
 STORE_FEEDBACK: Final = """, rated AS (
@@ -23,7 +27,11 @@ STORE_FEEDBACK: Final = """, rated AS (
         coalesce(k.message_id, %(message_id)s),
         %(author_id)s, %(about)s, %(thumb)s, %(rating)s, %(resolved)s, %(wrong)s, %(written_at)s,
         %(created_at)s, CASE WHEN k.decision_id IS NOT NULL THEN %(created_at)s::timestamptz END
-    FROM key LEFT JOIN event_keys k ON k.user_id = key.user_id AND k.event_id = %(rated)s
+    FROM key LEFT JOIN LATERAL (
+        SELECT decision_id, created_at, message_id FROM event_keys
+        WHERE user_id = key.user_id AND event_id = %(rated)s
+        UNION ALL SELECT decision_id, created_at, NULL FROM checks
+        WHERE user_id = key.user_id AND event_id = %(rated)s LIMIT 1) AS k ON true
 )"""
 JOIN_FEEDBACK: Final = """, rated_first AS (
     UPDATE customer_feedback f SET decision_id = %(id)s, decision_at = %(created_at)s,

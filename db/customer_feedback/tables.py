@@ -8,6 +8,9 @@ import sqlalchemy as sa
 
 from db.columns import Timestamp, index, key, required, required_texts, table
 
+IS_MARK: Final = "num_nonnulls(thumb, rating, resolved) > 0"
+"""Whether a feedback has a mark; a text alone replaces no marks of its author."""
+
 customer_feedback: Final = table(
     "customer_feedback",
     "marks of customers for replies: every one stays, the newest of an author counts",
@@ -19,7 +22,7 @@ customer_feedback: Final = table(
     sa.Column("thumb", sa.Text, comment="up or down"),
     sa.Column("rating", sa.Integer, comment="1 (worst) to 5"),
     sa.Column("resolved", sa.Boolean, comment="whether the problem was solved"),
-    sa.Column("wrong", sa.Boolean, comment="a mark calls the reply wrong; null: a text alone"),
+    sa.Column("wrong", sa.Boolean, comment="a mark calls the reply wrong, or else right; null: neither"),
     required("rated_at", Timestamp, comment="the event's own time: newer marks count, in any order"),
     required("created_at", Timestamp),
     sa.Column("joined_at", Timestamp, comment="when the decision was known"),
@@ -29,7 +32,7 @@ customer_feedback: Final = table(
     index(
         "ix_customer_feedback_newest",
         *("decision_id", "author_id", "rated_at", "id"),
-        where="wrong IS NOT NULL",
+        where=IS_MARK,
     ),
     index("ix_customer_feedback_joined", "joined_at", where="wrong"),
     index("ix_customer_feedback_account", "user_id", "created_at"),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from db.outbox import HOLD_S
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
-from db.rows import first_value, rows_as
+from db.rows import first_value, from_row
 
 COLUMNS: Final = "user_id, conversation_id, type, key, body, created_at"
 INSERT: Final = (
@@ -79,8 +79,8 @@ async def events_to_stream(source: Pool, limit: int) -> AsyncIterator[LockedBatc
         if not await first_value(connection, IS_WAITING):
             yield LockedBatch[OutgoingEvent](connection, (), SET_STREAMED)
             return
-        if not await begun(connection, LOCK):  # the end of the checkout commits
+        found = await begun(connection, LOCK, WAITING, values=(limit,))  # the end of the checkout commits
+        if found is None:
             yield None
             return
-        rows = await rows_as(connection, OutgoingEvent, WAITING, (limit,))
-        yield LockedBatch(connection, rows, SET_STREAMED)
+        yield LockedBatch(connection, [from_row(OutgoingEvent, row) for row in found[0]], SET_STREAMED)

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from psycopg import AsyncClientCursor
+from psycopg.rows import dict_row
 
 from db.connection import Connection
+from db.rows import Values
 
 Row = TypeVar("Row")
 BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 """Each statement under the locks must see what was committed before it, such as a takeover."""
 
 
-async def begun(connection: Connection, lock: str) -> bool:
-    """Begin a transaction and try to lock in it, in one round trip; whether it has the lock.
+async def begun(
+    connection: Connection, lock: str, *reads: str, values: Values | None = None
+) -> list[list[dict[str, Any]]] | None:
+    """Begin a transaction, try to lock in it and read, in one round trip: the rows of each read.
 
-    No pipeline: psycopg flushes at its end, after which Postgres limits no idle time of the transaction.
+    None without the lock; the reads were made nevertheless. Each sees what was committed before it. No
+    pipeline: psycopg flushes at its end, after which Postgres limits no idle time of the transaction.
     """
-    cursor = await connection.execute(f"{BEGIN}; {lock}", prepare=False)
-    cursor.nextset()
-    row = await cursor.fetchone()
-    return bool(row and row[0])
+    cursor = AsyncClientCursor(connection, row_factory=dict_row)
+    await cursor.execute("; ".join((BEGIN, lock, *reads)), values)
+    found = []
+    while cursor.nextset():
+        found.append(await cursor.fetchall())
+    ((is_locked, *_),) = (row.values() for row in found[0])
+    return found[1:] if is_locked else None
 
 
 class LockedBatch(Generic[Row]):

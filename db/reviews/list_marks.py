@@ -43,7 +43,7 @@ class ListMarks:
         states: review state of the reviewed ones.
         replies: approved replies of the AI, sent or waiting; cancelled ones are left out.
         answers: standing answers of people.
-        feedback: what customers say: ``wrong``, ``right``, or ``remark`` without a mark.
+        feedback: what customers say: ``wrong``, ``right`` or ``neither``.
         views: the person's own views and those that others share; empty unless asked for.
     """
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from db.outbox import LOCK_WITH_TIMEOUT
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
-from db.rows import first_value, rows_as
+from db.rows import first_value, from_row
 
 IS_DUE: Final = """
     SELECT EXISTS (
@@ -54,8 +54,8 @@ async def due_retractions(
         if not await first_value(connection, IS_DUE, (now,)):
             yield LockedBatch[Retraction](connection, (), SET_DELIVERED)
             return
-        if not await begun(connection, LOCK_WITH_TIMEOUT):  # the end of the checkout commits
+        found = await begun(connection, LOCK_WITH_TIMEOUT, DUE, values=(now, limit))
+        if found is None:  # the end of the checkout commits
             yield None
             return
-        rows = await rows_as(connection, Retraction, DUE, (now, limit))
-        yield LockedBatch(connection, rows, SET_DELIVERED)
+        yield LockedBatch(connection, [from_row(Retraction, row) for row in found[0]], SET_DELIVERED)

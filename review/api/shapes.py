@@ -42,7 +42,7 @@ class DecisionLine:
     ``candidate_id`` is the candidate of a rollout that decided; null: the settings in force did.
     ``answered`` is what a person answered: ``approved``, ``edited``, ``written`` or ``dismissed``; null,
     as the other fields of the answer, while no answer stands. ``feedback`` is what customers say of the
-    reply: ``wrong``, ``right``, ``remark`` without a mark, or null.
+    reply: ``wrong``, ``right``, ``neither``, or null.
     """
 
     id: UUID

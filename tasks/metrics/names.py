@@ -173,7 +173,7 @@ JOB_FAILURES: Final = _counter(
 )
 FEEDBACK: Final = _counter(
     "hushgate_feedback_total",
-    "Feedback of customers about replies: wrong, right, or a remark without a mark.",
+    "Feedback of customers about replies: wrong, right or neither.",
     "verdict",
 )
 LATE_MODERATION: Final = _counter(

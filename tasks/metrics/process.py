@@ -23,7 +23,7 @@ from worker.reasons import Reason, ReasonFamily
 
 OTHER: Final = "other"
 """Label of accounts beyond the cap."""
-VERDICTS: Final = {True: "wrong", False: "right", None: "remark"}
+VERDICTS: Final = {True: "wrong", False: "right", None: "neither"}
 
 
 class ProcessMetrics:

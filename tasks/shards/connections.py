@@ -10,22 +10,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 from redis.exceptions import ConnectionError as ConnectionLost
 
 
 class _Reporting(AbstractConnection):
+    def pack_command(self, *args: Any) -> list[bytes]:
+        """A command as Redis reads it, written in C: redis-py does so for threads only."""
+        name, *others = args
+        return [pack_command((*name.encode().split(), *others))]
+
     async def send_packed_command(
         self, command: bytes | str | Iterable[bytes], check_health: bool = True
     ) -> None:
-        """Send a command.
+        """Send a command; its answer has a time limit.
+
+        A time limit of redis-py for the sending as well would start a task for each command.
 
         Raises:
             ConnectionLost: the connection was closed before.
         """
+        writer = None if self.health_check_interval else self._writer
         try:
-            await super().send_packed_command(command, check_health)
-        except RuntimeError as error:  # redis-py has disconnected
+            if isinstance(command, list) and writer and not writer.transport.get_write_buffer_size():
+                writer.writelines(command)
+            else:
+                await super().send_packed_command(command, check_health)
+        except RuntimeError as error:
+            await self.disconnect(nowait=True)
             raise ConnectionLost(f"connection closed before the command: {error}") from error
         except AttributeError as error:
             raise _lost(error, "command") from error

@@ -1,105 +1,171 @@
-"""LiteLLM's own guardrail, in its own environment, asks this gateway before and after a call."""
+"""LiteLLM's whole proxy, in its own environment, asks this gateway before and after a call of a model."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
 import psycopg
 import pytest
+from openai import APIError, APIStatusError, OpenAI
 
+from cli.deployment.loopback import free_address, status
 from cli.stack import Stack
 from db.people.api_tokens import TokenScope
 from gateway.app import build_gateway
+from sandbox.replies.answers import GREETING
 from sandbox.server import SandboxHandle
 from tests.support.api_walk import served
 from tests.support.publishing import token
-from tests.support.running import OPEN, settings_of, store_account
+from tests.support.running import OPEN, eventually, settings_of, store_account
 from worker.account_settings import changed
 from worker.model import Account
 from worker.settings import GatewaySettings
 
-PYTHON: Final = Path(sys.prefix) / "litellm/bin/python"
+ENVIRONMENT: Final = Path(sys.prefix) / "litellm/bin"
 """Installed by ``make test`` from ``tests/litellm.lock``."""
-PROGRAM: Final = """
-import asyncio, json, sys
-from litellm.proxy.guardrails.guardrail_hooks.generic_guardrail_api import GenericGuardrailAPI
-
-async def ask(url, calls):
-    found = []
-    for key, kind, inputs in calls:
-        guard = GenericGuardrailAPI(
-            api_base=url, api_key=key, guardrail_name="hushgate", event_hook="pre_call", default_on=True
-        )
-        try:
-            found.append(["passed", await guard.apply_guardrail(inputs, {}, kind)])
-        except Exception as error:
-            found.append([type(error).__name__, str(error)])
-    print(json.dumps(found))
-
-asyncio.run(ask(sys.argv[1], json.loads(sys.argv[2])))
+DOCUMENTED: Final = (Path(__file__).parents[2] / "docs/contracts.md").read_text().partition("```yaml\n")[2]
+KEY: Final = "sk-0123456789abcdef0123456789abcdef"
+MODELS: Final = """
+model_list:
+  - model_name: shop
+    litellm_params: {model: openai/sandbox, api_base: "SANDBOX", api_key: none}
+litellm_settings: {num_retries: 0}
 """
-LINES: Final = [
-    {"role": "system", "content": "Be kind."},
-    {"role": "user", "content": "When do you open?"},
-    {"role": "assistant", "content": "At nine."},
-    {"role": "user", "content": [{"type": "text", "text": "And on Sundays?"}]},
-]
+OTHER: Final = """
+  - guardrail_name: wrong-token
+    litellm_params:
+      {guardrail: generic_guardrail_api, mode: pre_call, api_base: "https://gateway.example", api_key: wrong}
+"""
+ROLES: Final = ("user", "assistant")
+WORD: Final = "wombat"
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A program that talks to a model through the proxy."""
+
+    client: OpenAI
+    database_url: str
+
+    def ask(self, *said: Any, **more: Any) -> str:
+        """The model's answer, or the status and words of the proxy's refusal."""
+        lines: Any = [{"role": role, "content": each} for role, each in zip(cycle(ROLES), said, strict=False)]
+        try:
+            answer = self.client.chat.completions.create(model="shop", messages=lines, **more)
+        except APIStatusError as error:
+            return f"{error.status_code} {error.message}"
+        return answer.choices[0].message.content or ""
+
+    def stream(self, said: str) -> Iterator[str]:
+        """The pieces of the model's answer."""
+        lines: Any = [{"role": "user", "content": said}]
+        for piece in self.client.chat.completions.create(model="shop", messages=lines, stream=True):
+            yield piece.choices[0].delta.content or ""
+
+    def decisions(self) -> list[tuple[str, str]]:
+        """Reason and message of each check."""
+        with psycopg.connect(self.database_url) as connection:
+            query = "SELECT reason_code, message_text FROM ai_decisions ORDER BY id"
+            return connection.execute(query).fetchall()
 
 
 @pytest.fixture(scope="module")
-def url(database_url: str, stack: Stack, sandbox_process: SandboxHandle) -> Iterator[str]:
-    """The address of a gateway that makes checks."""
+def shop(
+    database_url: str, stack: Stack, sandbox_process: SandboxHandle, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shop]:
+    """A proxy with the guardrail of the documentation, the sandbox as its model, and a gateway."""
     worker = settings_of(database_url, stack.redis_url, sandbox_process)
     known = {"DATABASE_URL": database_url, "REDIS_URL": stack.redis_url}
+    settings = {**OPEN, "flagged_keywords": [WORD], "rules_on_reply": True}
+    asyncio.run(store_account(database_url, changed(Account(user_id="my-shop", version=0), settings)))
+    key = token(database_url, TokenScope.CHECK, account="my-shop")
     with served(build_gateway(GatewaySettings.model_validate(known), worker)) as api:
-        yield api.url
+        guardrails = (DOCUMENTED.partition("```")[0] + OTHER).replace("https://gateway.example", api.url)
+        config = MODELS.replace("SANDBOX", sandbox_process.base_url) + guardrails
+        with (
+            started_proxy(config, tmp_path_factory.mktemp("litellm"), key) as url,
+            httpx2.Client(trust_env=False) as http,
+        ):
+            client = OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, http_client=http)
+            yield Shop(client=client, database_url=database_url)
 
 
-def asked(url: str, *calls: tuple[str, str, dict[str, Any]]) -> list[list[Any]]:
-    """What the guardrail does with each call: ``passed`` with its inputs, or the name of its error."""
-    given = [str(PYTHON), "-c", PROGRAM, url, json.dumps(calls)]
-    known = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_PROXY": "*", "PYTHONPATH": ""}
-    done = subprocess.run(
-        given, env=known, capture_output=True, text=True, timeout=120, check=False
-    )  # our own program
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: list[list[Any]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+@contextmanager
+def started_proxy(config: str, folder: Path, token: str) -> Iterator[str]:
+    """The address of a proxy with this configuration."""
+    url, log = free_address(), folder / "log"
+    (folder / "config.yaml").write_text(config)
+    known = {"HUSHGATE_TOKEN": token, "LITELLM_MASTER_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    with log.open("wb") as output:
+        proxy = subprocess.Popen(
+            [ENVIRONMENT / "litellm", "--config", folder / "config.yaml", "--port", url.rpartition(":")[2]],
+            env=os.environ | known | {"NO_PROXY": "*", "PYTHONPATH": ""},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        ready = f"{url}/health/readiness"
+        eventually(lambda: status(ready) == 200 or proxy.poll() is not None, "the proxy")
+        assert proxy.poll() is None, log.read_text()[-2000:]
+        yield url
+    finally:
+        proxy.kill()
+        proxy.wait()
 
 
-def test_litellm_passes_and_blocks_by_verdicts(database_url: str, url: str) -> None:
-    """A rule blocks before and after the call; a wrong token and an image are errors, which block as well."""
-    settings = {**OPEN, "flagged_keywords": ["wombat"]}
-    asyncio.run(store_account(database_url, changed(Account(user_id="lite", version=0), settings)))
-    key = token(database_url, TokenScope.CHECK, account="lite")
-    found = asked(
-        url,
-        (key, "request", {"texts": ["Be kind.", "And on Sundays?"], "structured_messages": LINES}),
-        (key, "request", {"texts": ["a wombat"]}),
-        (key, "response", {"texts": ["We are closed."]}),
-        (key, "response", {"texts": ["We are closed.", "a wombat"]}),
-        (key, "request", {"texts": ["Look"], "images": ["https://e.x/i.png"]}),
-        ("hg_wrong", "response", {"texts": ["We are closed."]}),
-    )
-    with psycopg.connect(database_url) as connection:
-        rows = connection.execute("SELECT message_text, reason_code FROM ai_decisions ORDER BY id").fetchall()
+def test_the_proxy_passes_and_refuses_by_verdicts(shop: Shop, sandbox: SandboxHandle) -> None:
+    """A flagged message reaches no model, a flagged draft no client; the reason and the decision do."""
+    sandbox.add_rule("chat", "keyword", value=WORD, contains="Bonjour")
+    sandbox.add_rule("chat", "keyword", value="o\u200bk", contains="Hola")
+    clean = shop.ask("Hello")
+    before = shop.ask("Hello", "Hi.", f"a {WORD}")
+    calls = sandbox.calls("chat")
+    after = shop.ask("Bonjour")
+    cleaned = shop.ask([{"type": "text", "text": "Hola"}])
 
-    assert [each for each, _ in found[:4]] == [
-        "passed",
-        "GuardrailRaisedException",
-        "passed",
-        "GuardrailRaisedException",
+    assert clean == GREETING
+    assert re.fullmatch(r"400 Error code: 400 - Hushgate: FLAGGED_RULE \([0-9a-f-]{36}\)", before)
+    assert calls == 1
+    assert re.fullmatch(r"400 Error code: 400 - Hushgate: REPLY_FLAGGED_RULE \([0-9a-f-]{36}\)", after)
+    assert cleaned == f"{GREETING} ok"
+    assert shop.decisions() == [
+        ("MESSAGE_CHECKED", "Hello"),
+        ("DRAFT_CHECKED", ""),
+        ("FLAGGED_RULE", f"a {WORD}"),
+        ("MESSAGE_CHECKED", "Bonjour"),
+        ("REPLY_FLAGGED_RULE", ""),
+        ("MESSAGE_CHECKED", "Hola"),
+        ("DRAFT_CHECKED", ""),
     ]
-    assert found[0][1]["texts"] == ["Be kind.", "And on Sundays?"]
-    assert "FLAGGED_RULE" in found[1][1]
-    assert "wombat" not in found[1][1]
-    assert [each for each, _ in found[4:]] == ["Exception", "Exception"]
-    assert rows[0] == ("And on Sundays?", "MESSAGE_CHECKED")
-    assert len(rows) == 5
+
+
+def test_no_piece_of_a_flagged_stream_leaves_the_proxy(shop: Shop, sandbox: SandboxHandle) -> None:
+    """The documented configuration holds a stream until its text is checked."""
+    sandbox.add_rule("chat", "keyword", value=WORD, contains="Bonjour")
+
+    assert "".join(shop.stream("Hello")) == GREETING
+    with pytest.raises(APIError, match="REPLY_FLAGGED_RULE"):
+        next(shop.stream("Bonjour"))
+
+
+def test_what_cannot_be_checked_stops(shop: Shop, sandbox: SandboxHandle) -> None:
+    """An image and a wrong token are errors of the proxy."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    refused = [
+        shop.ask([{"type": "text", "text": "Hello"}, image]),
+        shop.ask("Hello", extra_body={"guardrails": ["wrong-token"]}),
+    ]
+
+    assert [each[:3] for each in refused] == ["500", "500"]
+    assert sandbox.calls("chat") == 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tracemalloc
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -149,3 +152,29 @@ async def test_a_text_that_is_not_unicode_is_refused_before_the_call() -> None:
     known = failure(caught.value)
     assert known is not None
     assert known.kind == "malformed"
+
+
+async def test_a_sent_body_is_freed_while_its_answer_is_awaited() -> None:
+    """Thousands of events wait for completions at once, each for minutes."""
+    text, received, awaited = "x" * 500_000, asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: StreamReader, writer: StreamWriter) -> None:
+        while not (await reader.read(65_536)).endswith(b"}"):
+            pass
+        received.set()
+        await awaited.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, openai_client.client(f"http://127.0.0.1:{port}", "key", connections=1) as client:
+        tracemalloc.start()
+        call = asyncio.create_task(client.post("/chat/completions", {"text": text}))
+        await received.wait()
+        held_bytes, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        awaited.set()
+        await call
+
+    assert held_bytes < len(text)

@@ -281,6 +281,32 @@ def test_a_check_that_cannot_be_made_fails_closed_unless_the_token_says_otherwis
     assert program.decision(found)["snapshot_json"]["checked"]["failed_open"] is opens
 
 
+@pytest.mark.parametrize(
+    ("asked", "verdict", "matched"),
+    [
+        ({"message": "a grenade"}, "block", "flagged_keyword:grenade"),
+        ({"message": ASKED, "draft": "Buy a grenade.", "search": True}, "block", "flagged_keyword:grenade"),
+        (
+            {"message": ASKED, "draft": f"{HOURS} evil.com", "passages": PASSAGES},
+            "hold",
+            "reply_content:link",
+        ),
+        ({"message": ASKED, "draft": HOURS, "passages": PASSAGES}, "allow", None),
+    ],
+)
+def test_no_deadline_lets_a_text_pass_that_rules_flag(
+    program: Program, sandbox: SandboxHandle, asked: dict[str, Any], verdict: str, matched: str | None
+) -> None:
+    """One millisecond with a token that lets texts pass: only what no rule flags passes."""
+    user_id = program.account(flagged_keywords=["grenade"], rules_on_reply=True)
+    key = token(program.url, TokenScope.CHECK, fail_open=True)
+    sandbox.set_latency(moderations=2.0)
+    found = program.post({"user_id": user_id, **asked}, key, **{"Hushgate-Deadline-Ms": "1"}).json()
+
+    assert (found["verdict"], found["matched_rule"]) == (verdict, matched)
+    assert found["failed_open"] is (verdict == "allow")
+
+
 def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
     """A draft is cleaned as a model's is; the text of the verdict is the cleaned draft."""
     user_id = program.account()

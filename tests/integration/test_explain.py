@@ -19,6 +19,7 @@ from redis import Redis
 from cli.exit_codes import ExitCode
 from db import dead_letters, outbox
 from db.audit.decision_context import get_decision
+from db.commits.record import record_check
 from db.commits.stored_event import look_up_event
 from db.connection import Connection
 from db.dead_letters import DeadLetter
@@ -40,6 +41,8 @@ from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import body_of, event, passage
 from tests.support.terminal import Shell
+from worker.checks.given import check_event
+from worker.checks.verdict import stored_check, verdict_of
 from worker.errors import PayloadRejected
 from worker.model import (
     Action,
@@ -58,6 +61,8 @@ from worker.model import (
     Tier,
     Verdict,
 )
+from worker.payload.check_schema import CheckRequest
+from worker.reasons import Reason
 
 STREAM = "hushgate:events"
 AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -108,6 +113,11 @@ def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
         return await submission.submit_review(connection, given, datetime.now(UTC))
 
     return stored(url, change)
+
+
+def store_check(url: str, decided: Decision) -> None:
+    """Store the decision of a check as a gateway does."""
+    assert in_pool(url, lambda source: record_check(source, decided, "hash"))
 
 
 def attempt(stage: Stage, number: int, outcome: AttemptOutcome, waited_s: float) -> Attempt:
@@ -310,6 +320,42 @@ def test_each_account_with_the_event_id_has_a_report(shell: Shell, database_url:
 
     assert [row["user_id"] for row in ended.rows] == ["a", "b", "c"]
     assert explained(shell, "shared", "--account", "b")["user_id"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("lets_pass", "line"),
+    [
+        (None, "hold"),
+        ("shadow", "allow in place of hold: shadow mode"),
+        ("fail_open", "allow in place of hold: the check could not be made, its token lets texts pass"),
+    ],
+)
+def test_a_check_is_found_by_its_id_beside_the_event_with_that_id(
+    shell: Shell, database_url: str, lets_pass: str | None, line: str
+) -> None:
+    """Its verdict is said; an event of the account keeps a report of its own."""
+    name, user_id = f"turn {lets_pass}", f"checks-{lets_pass}"
+    asked = CheckRequest(user_id=user_id, message="Are you open?", draft="Yes.")
+    made = replace(ignored(), event=check_event(asked, check_id=name, at=datetime.now(UTC)))
+    made = replace(made, reason_code=Reason.TOO_LATE, reason="the check took too long")
+    options = {each: each == lets_pass for each in ("shadow", "fail_open")}
+    store_check(database_url, stored_check(made, verdict_of(made, **options)))
+    alone = explained(shell, name)
+    shown = shell.on_terminal("explain", name, "--account", user_id, columns=160).out
+    record(database_url, replied(event_id=name, user_id=user_id))
+    both = shell.run("explain", name, "--account", user_id).rows
+
+    assert (alone["user_id"], alone["state"], alone["duplicates"]) == (user_id, "decided", None)
+    assert alone["decision"]["checked"] == {
+        "verdict": "allow" if lets_pass else "hold",
+        "would": "hold" if lets_pass else None,
+        "failed_open": lets_pass == "fail_open",
+    }
+    assert re.search(rf"verdict +{line} *\n", shown)
+    assert [(each["decision"]["reason_code"], each["reply"] is None) for each in both] == [
+        ("REPLIED", False),
+        ("TOO_LATE", True),
+    ]
 
 
 def test_an_event_that_was_buried_is_a_dead_letter(shell: Shell, database_url: str) -> None:

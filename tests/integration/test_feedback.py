@@ -23,15 +23,17 @@ from db.customer_feedback.reading import (
     feedback_verdict,
     list_feedback,
 )
+from db.people.api_tokens import TokenScope
 from db.people.records import Role
 from db.reviews import queue_filling, queues
 from db.reviews.list_marks import load_list_marks
 from tests.integration.test_review_pages import SEEN
 from tests.support.conversing import HOURS, QUESTION, TALK, rate
 from tests.support.erasing import erase, places
+from tests.support.publishing import checking_gateway, token
 from tests.support.review_rows import rate as feedback_rows
 from tests.support.reviewing import Visitors, add_person, signed_in
-from tests.support.running import Running, eventually
+from tests.support.running import Running, eventually, settings_of
 from worker.reasons import Reason
 
 Value = TypeVar("Value")
@@ -128,6 +130,23 @@ def test_the_newest_feedback_of_an_author_counts_and_all_stay(engine: Running) -
     assert {each.dimension for each in rates} == {"all", "reason_code", "confidence_band"}
 
 
+def test_a_middle_rating_replaces_older_marks_and_is_in_no_rate(engine: Running) -> None:
+    """Three of five is neither wrong nor right; the page shows it."""
+    user_id, made = answered(engine)
+    span = {"since": made["created_at"] - HOUR, "until": made["created_at"] + HOUR}
+    rate(engine, user_id, rating=1)
+    rate(engine, user_id, rating=3)
+    found = read(engine.url, lambda connection: list_feedback(connection, made["id"]))
+    verdict = read(engine.url, lambda connection: feedback_verdict(connection, made["id"]))
+    rates = read(
+        engine.url,
+        lambda connection: feedback_rates(connection, accounts=None, account=user_id, **span),
+    )
+
+    assert [(each.rating, each.wrong, each.stands) for each in found] == [(3, None, True), (1, True, False)]
+    assert (verdict, rates) == ("neither", ())
+
+
 def test_thousands_of_marks_of_an_author_count_as_one(engine: Running) -> None:
     """They are read in the time of a page, however they came."""
     user_id, made = answered(engine)
@@ -165,6 +184,30 @@ def test_wrong_after_a_sent_reply_opens_one_review(engine: Running) -> None:
     )
 
     assert queued == [{"decision_id": made["id"], "stratum": "feedback"}]
+
+
+def test_feedback_about_a_check_objects_to_what_passed(engine: Running) -> None:
+    """It names the check's id or decision; a draft that was held was not sent."""
+    user_id, texts = engine.account(), ("We open at nine.", "See https://evil.example")
+    asked = {"user_id": user_id, "conversation_id": TALK}
+    headers = {"Authorization": f"Bearer {token(engine.url, TokenScope.CHECK)}"}
+    with checking_gateway(settings_of(engine.url, engine.redis_url, engine.sandbox)) as client:
+        passed, held = (
+            client.post("/v1/checks", json=asked | {"draft": text}, headers=headers).json() for text in texts
+        )
+    said = [
+        rate(engine, user_id, about=about, thumb="down")
+        for about in (passed["id"], passed["decision_id"], held["id"])
+    ]
+    objections = engine.rows("SELECT decision_id::text AS id FROM objections WHERE user_id = %s", user_id)
+
+    assert {each["reason_code"] for each in said} == {Reason.FEEDBACK}
+    assert [str(each) for each in joined(engine, user_id)] == [
+        passed["decision_id"],
+        passed["decision_id"],
+        held["decision_id"],
+    ]
+    assert objections == [{"id": passed["decision_id"]}]
 
 
 def test_a_reviewer_overturns_what_a_customer_calls_wrong(engine: Running, visitors: Visitors) -> None:

@@ -67,6 +67,12 @@ class World:
         case = self.settings.case(event, conversation or ConversationState())
         return await decide(case, check_ports(request, self.ports))
 
+    def late(self, **asked: Any) -> Decision:
+        """The decision of a check whose deadline passed."""
+        request = CheckRequest.model_validate({"user_id": "acme", **asked})
+        case = self.settings.case(check_event(request, check_id="k1", at=NOW))
+        return late_decision(case, request, FakeClock(), deadline_s=0.001)
+
     async def verdict(self, **asked: Any) -> CheckVerdict:
         """Its verdict."""
         return verdict_of(await self.decide(**asked), shadow=False, fail_open=False)
@@ -206,12 +212,7 @@ async def test_rules_are_read_before_a_text_may_fail_open(
 ) -> None:
     """Rules need no call, so no short deadline and no outage comes before them."""
     world = World(moderation=[DOWN] * 9, flagged_keywords=("grenade",), rules_on_reply=True)
-    if is_late:
-        request = CheckRequest.model_validate({"user_id": "acme", **asked})
-        case = world.settings.case(check_event(request, check_id="k1", at=NOW))
-        decision = late_decision(case, FakeClock(), deadline_s=0.001)
-    else:
-        decision = await world.decide(**asked)
+    decision = world.late(**asked) if is_late else await world.decide(**asked)
     found = verdict_of(decision, shadow=False, fail_open=True)
 
     assert (found.verdict, found.reason_code) == (BLOCK, reason)
@@ -219,25 +220,32 @@ async def test_rules_are_read_before_a_text_may_fail_open(
     assert world.moderator.asked == []
 
 
+@pytest.mark.parametrize("is_late", [True, False], ids=["deadline", "outage"])
 @pytest.mark.parametrize("more", [{}, {"passages": PASSAGES}, {"search": True}])
-async def test_content_is_read_before_a_text_may_fail_open(more: dict[str, Any]) -> None:
+async def test_content_is_read_before_a_text_may_fail_open(more: dict[str, Any], *, is_late: bool) -> None:
     """Also when the message could not be moderated."""
     world = World(moderation=[DOWN] * 9)
-    decision = await world.decide(message=ASKED, draft="The key is AKIAABCDEFGHIJKLMNOP", **more)
+    asked = {"message": ASKED, "draft": "The key is AKIAABCDEFGHIJKLMNOP", **more}
+    decision = world.late(**asked) if is_late else await world.decide(**asked)
     found = verdict_of(decision, shadow=False, fail_open=True)
 
     assert (found.verdict, found.matched_rule) == (HOLD, "reply_content:secret")
 
 
-async def test_a_late_check_without_a_hit_may_fail_open() -> None:
+@pytest.mark.parametrize(
+    ("draft", "passages"),
+    [(HOURS, None), ("See hours.example.", [{"text": "Our hours: hours.example"}])],
+    ids=["no passages", "a link of a passage"],
+)
+async def test_a_late_check_without_a_hit_may_fail_open(
+    draft: str, passages: list[dict[str, str]] | None
+) -> None:
     """Its draft is kept."""
-    request = CheckRequest.model_validate({"user_id": "acme", "message": ASKED, "draft": HOURS})
-    case = World().settings.case(check_event(request, check_id="k1", at=NOW))
-    decision = late_decision(case, FakeClock(), deadline_s=0.001)
+    decision = World().late(message=ASKED, draft=draft, passages=passages)
     verdicts = [verdict_of(decision, shadow=False, fail_open=opens).verdict for opens in (False, True)]
 
     assert (decision.reason_code, verdicts) == (Reason.TOO_LATE, [HOLD, ALLOW])
-    assert [each.text for each in decision.held] == [HOURS]
+    assert [each.text for each in decision.held] == [draft]
 
 
 async def test_a_partial_reply_is_a_rewrite() -> None:
@@ -254,6 +262,26 @@ async def test_a_partial_reply_is_a_rewrite() -> None:
     assert HOURS in found.text
     assert other not in found.text
     assert [(each.text, each.quotes[0].passage_id) for each in found.sentences] == [(HOURS, "hours")]
+
+
+async def test_a_verdict_names_the_fact_that_no_passage_has() -> None:
+    """Although the judge supports the sentence."""
+    wrong = "We are open from ten to six on weekdays."
+    read = reading(said("supported", HOURS))
+    found = await World(judge=[read] * 2).verdict(message=ASKED, draft=wrong, passages=PASSAGES)
+
+    assert (found.verdict, found.sentences[0].disagreements) == (HOLD, ("number: 10",))
+
+
+async def test_a_promise_is_held_with_what_was_read() -> None:
+    """The program sees which sentence promises."""
+    promise = "I have booked a table for you."
+    read = reading(said("promise", probability=0.0), said("supported", HOURS))
+    draft = f"{promise} {HOURS}"
+    found = await World(judge=[read] * 2).verdict(message=ASKED, draft=draft, passages=PASSAGES)
+
+    assert (found.verdict, found.reason_code) == (HOLD, "PROMISED_ACTION")
+    assert [each.verdict for each in found.sentences] == ["promise", "supported"]
 
 
 async def test_passages_with_instructions_are_left_out() -> None:

@@ -204,6 +204,7 @@ TYPES: tuple[tuple[dict[str, Any], EventType], ...] = (
     ({"type": "message_deleted", "text": ...}, EventType.MESSAGE_DELETED),
     ({"type": "feedback"}, EventType.FEEDBACK),
     ({"type": "feedback", "feedback": {"rating": 3}, "text": ...}, EventType.FEEDBACK),
+    ({"type": "feedback", "feedback": {"rating": 3}, "text": ""}, EventType.FEEDBACK),
 )
 
 
@@ -219,14 +220,16 @@ def test_type_and_role_together_say_what_happened(changes: dict[str, Any], wante
     [
         ({"thumb": "up"}, False),
         ({"thumb": "down", "rating": 5}, True),
-        ({"rating": 3}, False),
+        ({"rating": 4}, False),
+        ({"rating": 3}, None),
+        ({"rating": 3, "resolved": True}, False),
         ({"rating": 2}, True),
         ({"resolved": False, "thumb": "up"}, True),
         ({"about": "e0"}, None),
     ],
 )
 def test_one_bad_mark_calls_a_reply_wrong(marks: dict[str, Any], wrong: bool | None) -> None:
-    """A remark alone says neither."""
+    """A remark or a middle rating alone says neither."""
     feedback = read(body(type="feedback", feedback=marks)).feedback
 
     assert feedback is not None

@@ -9,12 +9,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import TracebackType
 from typing import Final, Protocol
 
 import structlog
 
 from worker.adapters.api_errors import ApiError, ApiStatusError
-from worker.adapters.circuit_breaker import BreakerState, CircuitBreaker, CircuitOpen
+from worker.adapters.circuit_breaker import BreakerState, CallAdmission, CircuitBreaker, CircuitOpen
 from worker.adapters.server_waits import asked_wait_s
 from worker.model import AttemptOutcome
 from worker.places import NoPlace, Places
@@ -166,9 +167,12 @@ class CallGuard:
     not_called: Callable[[AttemptOutcome], None] = lambda _: None
     trouble: Trouble | None = None
 
-    @asynccontextmanager
-    async def call(self, tokens: int = 0) -> AsyncIterator[None]:
-        """Around one call: wait for limits and for a place, then note how it ends.
+    def call(self, tokens: int = 0) -> GuardedCall:
+        """Around one call: wait for limits and for a place, then note how it ends."""
+        return GuardedCall(self, tokens)
+
+    async def begin(self, tokens: int) -> CallAdmission:
+        """Wait for limits and for a place; ``end`` must follow.
 
         Raises:
             NotCalled: the call is not made.
@@ -177,8 +181,7 @@ class CallGuard:
             self.breaker.check()  # at once, instead of after a wait
             if self.limits is not None:
                 await self._limited(self.limits, tokens)
-            async with self._sent(tokens):
-                yield
+            return await self._admitted(tokens)
         except NotCalled as error:
             self.not_called(error.kind)
             raise
@@ -190,17 +193,19 @@ class CallGuard:
             self.not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
 
-    @asynccontextmanager
-    async def _sent(self, tokens: int) -> AsyncIterator[None]:
+    async def _admitted(self, tokens: int) -> CallAdmission:
         """A place and the breaker's permission; without them what the limits counted is given back."""
-        is_sent = False
         try:
-            async with self.places.place(None if self.shared else seconds_left()), self._watched():
-                is_sent = True
-                yield
-        finally:
-            if not is_sent and self.limits is not None:
+            await self.places.enter(None if self.shared else seconds_left())
+            try:
+                return self.breaker.admit()
+            except CircuitOpen:
+                self.places.give_back()
+                raise
+        except BaseException:
+            if self.limits is not None:
                 self.limits.not_sent(tokens)
+            raise
 
     async def _limited(self, limits: CallLimits, tokens: int) -> None:
         try:
@@ -213,29 +218,31 @@ class CallGuard:
                 retry_after_s=0.0 if self.shared else float("inf"),
             ) from error
 
-    @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[None]:
-        admission = self.breaker.admit()
+    def end(self, admission: CallAdmission, error: BaseException | None) -> None:
+        """Note how a call ended, and give its place back."""
         try:
-            yield
-        except asyncio.CancelledError:
-            self.breaker.abandoned(admission)
-            raise
-        except Exception as error:
-            failed = True  # also where the error cannot be sorted: a probe must end
-            try:
-                kind = self.kind_of(error)
-                failed = kind in FAILING
-                status = error.status if isinstance(error, ApiStatusError) else None
-                self.trouble = Trouble(kind, status) if kind in LASTING else None
-            finally:
-                self.breaker.ended(admission, failed=failed)
-            if self.limits is not None and isinstance(error, ApiStatusError):
-                self.limits.learned(_with_wait(error), error.status)
-            raise
-        else:
-            self.breaker.ended(admission, failed=False)
-            self.trouble = None
+            match error:
+                case None:
+                    self.breaker.ended(admission, failed=False)
+                    self.trouble = None
+                case Exception():
+                    self._failed(admission, error)
+                case _:
+                    self.breaker.abandoned(admission)
+        finally:
+            self.places.give_back()
+
+    def _failed(self, admission: CallAdmission, error: Exception) -> None:
+        failed = True  # also where the error cannot be sorted: a probe must end
+        try:
+            kind = self.kind_of(error)
+            failed = kind in FAILING
+            status = error.status if isinstance(error, ApiStatusError) else None
+            self.trouble = Trouble(kind, status) if kind in LASTING else None
+        finally:
+            self.breaker.ended(admission, failed=failed)
+        if self.limits is not None and isinstance(error, ApiStatusError):
+            self.limits.learned(_with_wait(error), error.status)
 
     def learned(self, headers: Mapping[str, str]) -> None:
         """Note the headers of an answer."""
@@ -246,6 +253,23 @@ class CallGuard:
         """Correct an estimate of tokens."""
         if self.limits is not None:
             self.limits.spent(estimated, tokens)
+
+
+@dataclass(slots=True)
+class GuardedCall:
+    """One call of a guard; four nested generators held 2 kB while the call waited for its answer."""
+
+    guard: CallGuard
+    tokens: int
+    admission: CallAdmission = CallAdmission.NORMAL
+
+    async def __aenter__(self) -> None:
+        self.admission = await self.guard.begin(self.tokens)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.guard.end(self.admission, error)
 
 
 def _with_wait(error: ApiStatusError) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -113,16 +114,16 @@ class ApiClient:
             ApiConnectionError: there was no whole answer.
             ValueError: the body has a text that is not valid Unicode.
         """
-        return await self._answer("POST", path, _encoded(body))
+        return await self._answer("POST", path, body)
 
     async def get(self, path: str) -> ApiAnswer:
         """The answer to a GET; raises as ``post``."""
         return await self._answer("GET", path, None)
 
-    async def _answer(self, method: str, path: str, data: bytes | None) -> ApiAnswer:
+    async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> ApiAnswer:
         with self.observed():
             try:
-                response, content = await self._exchange(method, self.base_url + path, data)
+                response, content = await self._exchange(method, self.base_url + path, body)
             except (aiohttp.ClientError, OSError) as error:
                 raise ApiConnectionError("Connection error.") from error
             if not 200 <= response.status < 300:
@@ -132,12 +133,17 @@ class ApiClient:
         return ApiAnswer(headers=response.headers, content=self.mask.answer(content))
 
     async def _exchange(
-        self, method: str, url: str, data: bytes | None
+        self, method: str, url: str, body: Mapping[str, object] | None
     ) -> tuple[aiohttp.ClientResponse, bytes]:
         """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
         for _ in range(MOST_REDIRECTS + 1):
             call = self.opened().request(
-                method, url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
+                method,
+                url,
+                data=None if body is None else SentOnce(_encoded(body)),
+                headers=self._headers,
+                proxy=self._proxy,
+                allow_redirects=False,
             )
             async with call as response:
                 content = await _whole(response)
@@ -204,6 +210,15 @@ def environment_proxy(url: str) -> str | None:
         return None
     found = getproxies()
     return found.get(parts.scheme) or found.get("all")
+
+
+class SentOnce(aiohttp.BytesPayload):
+    """A body that is freed once it is sent: an answer may take minutes, and orjson holds 8 to 64 kB."""
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:  # noqa: ARG002  # of the base
+        """Send all of it; only a request without a body is sent a second time by aiohttp."""
+        sent, self._value = self._value, b""
+        await writer.write(sent)
 
 
 def _outcome(error: BaseException) -> RequestOutcome:

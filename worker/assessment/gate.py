@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something, without_citations
+from worker.assessment.text.once import once
 from worker.assessment.text.quantities import stated_numbers
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
@@ -101,7 +102,18 @@ def unchecked_kind(case: DraftCase) -> ReplyKind | None:
     kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
     if still_waits and kind is not ReplyKind.CLARIFYING_QUESTION:
         return None
+    if kind is ReplyKind.THANKS and _agrees(case):
+        return None
     return kind if kind in NEED_NO_CHECK else None
+
+
+def _agrees(case: DraftCase) -> bool:
+    """Whether a courtesy may say yes to what was asked: "No problem!" to "Can you cancel my order?"."""
+    if list_pattern("agreeing").search(folded_text(case.draft)) is None:
+        return False
+    thanked = list_pattern("thanks_heads").search(folded_text(case.query)) is not None
+    is_asked = any(sign in case.query for sign in _QUESTION_MARKS)
+    return bool(case.query) and not (needs_no_evidence(case.query) or (thanked and not is_asked))
 
 
 def _message_waits(history: Sequence[Message]) -> bool:
@@ -178,6 +190,7 @@ def _is_passed_over(line: Message) -> bool:
     return line.role is MessageRole.USER and is_acknowledgement(line.text)
 
 
+@once
 def reply_kind(text: str) -> ReplyKind:
     """The kind of a draft or of an author's message; in doubt an answer, which is checked."""
     if is_non_answer(text):

@@ -43,7 +43,24 @@ def check_event(request: CheckRequest, *, check_id: str, at: datetime) -> Event:
 
 def check_ports(request: CheckRequest, behind: Ports) -> Ports:
     """The ports of a check: nothing can arrive meanwhile, and no model writes."""
-    passages = tuple(
+    return replace(
+        behind,
+        conversations=GivenHistory(given_history(request)),
+        retriever=GivenPassages(given_passages(request), behind.retriever if request.search else None),
+        arrivals=None,
+        models={},
+        holds=Holds(),
+    )
+
+
+def given_history(request: CheckRequest) -> tuple[Message, ...]:
+    """The earlier lines that the program gave."""
+    return tuple(Message(role=each.role, text=each.text) for each in request.history)
+
+
+def given_passages(request: CheckRequest) -> tuple[Passage, ...]:
+    """The passages that the program gave."""
+    return tuple(
         Passage(
             passage_id=each.id or str(number),
             title=each.title,
@@ -52,16 +69,6 @@ def check_ports(request: CheckRequest, behind: Ports) -> Ports:
             metadata=each.metadata,
         )
         for number, each in enumerate(request.passages or (), start=1)
-    )
-    return replace(
-        behind,
-        conversations=GivenHistory(
-            tuple(Message(role=each.role, text=each.text) for each in request.history)
-        ),
-        retriever=GivenPassages(passages, behind.retriever if request.search else None),
-        arrivals=None,
-        models={},
-        holds=Holds(),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker.answer_check import AnswerPorts, answer_run
+from worker.checks.given import given_history, given_passages
 from worker.concluding import decision_of
 from worker.endings import silent_ending
 from worker.model import (
@@ -19,10 +20,11 @@ from worker.model import (
     Passage,
     Quote,
 )
+from worker.payload.check_schema import CheckRequest
 from worker.ports import Clock
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 from worker.reply_sentences import delivered_sentence, quote_text
-from worker.steps.checking import given_draft, ruled_ending
+from worker.steps.checking import content_ending, given_draft, ruled_ending
 from worker.steps.run import EventCase
 
 PASSED: Final = frozenset({Reason.MESSAGE_CHECKED, Reason.DRAFT_CHECKED, Reason.REPLIED})
@@ -75,13 +77,14 @@ def verdict_of(decision: Decision, *, shadow: bool, fail_open: bool) -> CheckVer
     return replace(verdict, verdict=CheckOutcome.ALLOW, would=outcome, failed_open=opened, text=given)
 
 
-def late_decision(case: EventCase, clock: Clock, *, deadline_s: float) -> Decision:
-    """The decision of a check whose deadline passed; what its rules find, they find without a call."""
+def late_decision(case: EventCase, request: CheckRequest, clock: Clock, *, deadline_s: float) -> Decision:
+    """The decision of a check whose deadline passed; rules and the draft's content need no call."""
     run = answer_run(case, AnswerPorts(clock=clock, moderator=None))
     sentence = f"the check took longer than its deadline of {deadline_s * 1000:.0f} ms"
     late = silent_ending(Reason.TOO_LATE, sentence, confidence=0.0, degraded=True)
     late = replace(late, draft=given_draft(case.event))
-    return decision_of(run.trace, ruled_ending(run) or late)
+    found = ruled_ending(run) or content_ending(run, given_passages(request), given_history(request))
+    return decision_of(run.trace, found or late)
 
 
 def stored_check(decision: Decision, verdict: CheckVerdict) -> Decision:
@@ -124,6 +127,7 @@ def _sentences(decision: Decision) -> Iterator[CheckedSentence]:
                     for quote in each.quotes
                     if quote.passage <= len(decision.passages)
                 ),
+                disagreements=each.disagreements,
             )
 
 

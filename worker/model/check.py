@@ -41,12 +41,14 @@ class CheckedSentence:
         text: the sentence, without citation marks.
         verdict: a value of ``worker.model.Verdict``.
         support: 0..1, how likely it is that the passages support the sentence; None: it states nothing.
+        disagreements: facts that its quotes do not bear out, such as ``number: 19``: support is 0 then.
     """
 
     text: str = ""
     verdict: str = ""
     support: float | None = None
     quotes: tuple[CheckedQuote, ...] = ()
+    disagreements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 LOW_RATING: Final = 2
-"""The highest rating that calls a reply wrong."""
+"""The highest rating that calls a reply wrong; the next higher rating is neither wrong nor right."""
 
 
 class Thumb(StrEnum):
@@ -33,12 +33,17 @@ class Feedback:
     about: str | None = None
 
     @property
+    def is_mark(self) -> bool:
+        """Whether there is a mark beside the text."""
+        return any(each is not None for each in (self.thumb, self.rating, self.resolved))
+
+    @property
     def wrong(self) -> bool | None:
-        """Whether a mark calls the reply wrong; None without a mark."""
-        if self.thumb is None and self.rating is None and self.resolved is None:
-            return None
-        is_low = self.rating is not None and self.rating <= LOW_RATING
-        return is_low or self.thumb is Thumb.DOWN or self.resolved is False
+        """Whether a mark calls the reply wrong, or else right; None: neither."""
+        rating = self.rating or LOW_RATING + 1
+        if rating <= LOW_RATING or self.thumb is Thumb.DOWN or self.resolved is False:
+            return True
+        return False if rating > LOW_RATING + 1 or self.thumb or self.resolved else None
 
     @property
     def marks(self) -> str:

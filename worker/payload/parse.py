@@ -195,7 +195,7 @@ def _feedback(payload: EventPayload) -> Feedback | None:
 
 def _check_text(payload: EventPayload, feedback: Feedback | None) -> None:
     if feedback is not None:
-        if feedback.wrong is None and not payload.text:
+        if not (feedback.is_mark or payload.text):
             raise rejected("invalid", "thumb, rating, resolved or a text", "none of them", field="feedback")
         return
     if (

@@ -82,12 +82,13 @@ class FeedbackPayload(BaseModel):
 
     thumb: Annotated[Thumb, Field(strict=False)] | None = Field(default=None, description="Up or down.")
     rating: Annotated[int, Field(ge=1, le=5)] | None = Field(
-        default=None, description=f"1 (worst) to 5; up to {LOW_RATING} calls the reply wrong."
+        default=None,
+        description=f"1 (worst) to 5; up to {LOW_RATING} calls the reply wrong, from {LOW_RATING + 2} right.",
     )
     resolved: bool | None = Field(default=None, description="Whether the reply solved the problem.")
     about: Identifier | None = Field(
         default=None,
-        description="`event_id` or `decision_id` of the rated reply; when absent the reply to `message_id`.",
+        description="`event_id`, `decision_id` or check of the rated reply; else the reply to `message_id`.",
     )
 
 

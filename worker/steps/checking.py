@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from worker import conversation_endings
 from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
-from worker.model import Event, GivenCheck
+from worker.model import Event, GivenCheck, Message, Passage
 from worker.reasons import Reason
 from worker.reply_content import without_invisible
-from worker.steps import drafts, guards
+from worker.steps import context, drafts, guards
 from worker.steps.run import GuardedRun
 
 
@@ -48,4 +49,13 @@ def ruled_ending(run: GuardedRun) -> Ending | None:
             ending = guards.rule_ending(run, draft.reply, REPLY)
         else:
             ending = drafts.unsent_ending(run, draft, ())
+    return replace(ending, draft=draft) if ending else None
+
+
+def content_ending(
+    run: GuardedRun, passages: tuple[Passage, ...], history: Sequence[Message]
+) -> Ending | None:
+    """The ending of a draft whose content only the program's own passages and lines can explain."""
+    draft = context.with_right_labels(run, replace(given_draft(run.case.event), passages=passages))
+    ending = guards.content_ending(run, draft, history)
     return replace(ending, draft=draft) if ending else None

@@ -11,7 +11,7 @@ from worker.endings import Draft
 from worker.errors import RetrievalUnavailable
 from worker.model import Event, Message, MessageRole, Passage, Stage, StageOutcome
 from worker.passage_screening import screened
-from worker.steps.run import Run
+from worker.steps.run import GuardedRun, Run
 
 HISTORY_LINES: Final = 20
 CONTINUED_LINES: Final = 2
@@ -50,7 +50,7 @@ def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
     return tuple(line.text for line in history[max(0, first) :][:CONTINUED_LINES])
 
 
-def with_right_labels(run: Run, draft: Draft) -> Draft:
+def with_right_labels(run: GuardedRun, draft: Draft) -> Draft:
     """The draft without the passages that lack a label of the event: no prompt and no text shows them."""
     wanted = expected_labels(run.case.event).items()
     if not wanted:

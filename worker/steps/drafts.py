@@ -64,7 +64,7 @@ async def _written(run: Run, found: Draft, history: tuple[Message, ...]) -> Draf
 def unsent_ending(run: GuardedRun, draft: Draft, history: tuple[Message, ...]) -> Ending | None:
     """The ending of a draft that is empty, or whose text, as it would be sent, rules or content stop."""
     if not draft.reply.strip():
-        empty = silent_ending(Reason.NO_ANSWER, "the draft holds only citation marks")
+        empty = silent_ending(Reason.NO_ANSWER, "the draft has no words besides citation marks")
         return replace(empty, draft=draft)
     blocked = _ruled_ending(run, draft.reply, draft, history)
     return replace(blocked, draft=draft) if blocked else None

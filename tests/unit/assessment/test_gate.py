@@ -24,6 +24,12 @@ NOTHING_STORED = Evidence(documents_stored=False)
         ("You're welcome! Let me know if you need anything else.", "thanks"),
         ("Happy to help. Anything else?", "thanks"),
         ("Gern geschehen! Kann ich sonst noch etwas für dich tun?", "thanks"),
+        ("Kein Problem, gern geschehen. Schönes Wochenende!", "thanks"),
+        ("Avec plaisir, bonne journée !", "thanks"),
+        ("¡Con gusto! Que tenga un buen día.", "thanks"),
+        ("Chúc anh chị một ngày tốt lành!", "thanks"),
+        ("No worries, happy to help!", "thanks"),
+        ("Hallo, womit kann ich helfen?", "greeting"),
         ("¡De nada! ¿Necesitas algo más?", "thanks"),
         ("Bonjour ! Puis-je vous aider ?", "greeting"),
         ("Hello!", "greeting"),
@@ -127,6 +133,26 @@ def test_a_courtesy_after_an_answered_question_passes() -> None:
     case = DraftCase(query="Thank you!", evidence=Evidence(history=lines), draft="You are welcome!")
 
     assert unchecked_kind(case) == "thanks"
+
+
+@pytest.mark.parametrize(
+    ("query", "draft", "passes"),
+    [
+        ("Thanks!", "No problem!", True),
+        ("Merci beaucoup", "Avec plaisir !", True),
+        ("That helps, thank you for the quick reply.", "Happy to help!", True),
+        ("Can you cancel my order?", "No problem!", False),
+        ("Pouvez-vous annuler ma commande ?", "Avec plaisir !", False),
+        ("Storniert bitte meine Bestellung.", "Gerne!", False),
+        ("Thanks. Could you cancel it?", "Happy to help!", False),
+        ("Can you cancel my order?", "Hello! How can I help you?", True),
+    ],
+)
+def test_a_courtesy_that_agrees_to_a_request_is_checked(query: str, draft: str, passes: bool) -> None:
+    """It promises what was asked; after thanks it agrees to nothing."""
+    case = DraftCase(query=query, evidence=NOTHING_STORED, draft=draft)
+
+    assert (unchecked_kind(case) is not None) == passes
 
 
 @pytest.mark.parametrize(

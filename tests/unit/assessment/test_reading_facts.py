@@ -46,8 +46,42 @@ WRONG = {
     "part of a mail": ("Write to info@shop.com.", "Write to your-info@shop.com."),
     "floor": ("Breakfast costs 3 euros.", "Breakfast is served on the third floor."),
     "japanese number": ("返品は14日以内です。", "返品は30日以内です。"),
+    "thousands of money": ("It costs €1,500.", "Price: €1.50"),
+    "german thousands of money": ("Das kostet 1.500 Euro.", "Preis: 1,50 Euro"),
+    "other doctor": ("Dr. Miller treats children.", "Dr. Smith treats children."),
+    "other spanish doctor": ("El Dr. Ruiz atiende a niños.", "El Dr. García atiende a niños."),
+    "other german doctor": ("Sie sind bei Dr. Meier in guten Händen.", "Ihre Ärztin ist Dr. Klein."),
+    "german date": ("Bewerbung bis zum 15. Februar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "german date in digits": ("Bewerbung bis zum 15.02.2027.", "Bewerbungsschluss: 15. Januar 2027"),
+    "other day of a date": ("Bewerbung bis zum 16. Januar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "american date": ("The deadline is March 15, 2027.", "Deadline: 01/15/2027"),
+    "other length": ("The table is 1.90 m long.", "Table: 180 x 90 cm"),
+    "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
+    "thousands of money": ("It costs 1.500 euros.", "The price is €1,500."),
+    "decimals of a weight": ("The parcel has 1.5 kg.", "Weight of the parcel: 1.500 kg"),
+    "abbreviated street": ("We are at 12 Main Street, near Mount Road.", "12 Main St., near Mt. Rd."),
+    "vietnamese days in capitals": ("Bác sĩ khám thứ Ba và thứ Năm.", "Bác sĩ khám thứ 3, thứ 5."),
+    "list of short days": ("Our hours: - Mon–Fri: nine to six", "We are open from nine to six on weekdays."),
+    "inverted marks": ("Abrimos a las 9. ¡Nos vemos pronto!", "La tienda abre a las 9."),
+    "german date": ("Bewerbung bis zum 15. Januar 2027.", "Bewerbungsschluss: 15.01.2027"),
+    "german date in digits": ("Bewerbung bis 15.1.2027 oder am 16.1. möglich.", "15. und 16. Januar 2027"),
+    "date without a year": ("Der Kurs beginnt am 3. März um 9 Uhr.", "Kursbeginn: 03.03., 9 Uhr"),
+    "french date": ("Vous pouvez postuler jusqu'au 15 janvier 2027.", "Date limite : 15/01/2027"),
+    "american date": ("The deadline is January 15, 2027.", "Deadline: 01/15/2027"),
+    "iso date": ("The deadline is January 15, 2027.", "Deadline: 2027-01-15"),
+    "code of money": ("It is $1,299.99 with tax.", "Price: USD 1299.99 incl. tax"),
+    "lengths with a cross": ("The table is 1.80 m long and 90 cm wide.", "Table: 180 x 90 × 75 cm"),
+    "no gluten": ("No, it does not contain gluten.", "Almond cookies: gluten-free, with nuts."),
+    "german no gluten": ("Nein, die Kekse enthalten kein Gluten.", "Glutenfrei, enthält Schalenfrüchte."),
+    "french no gluten": ("Non, il ne contient pas de gluten.", "Biscuits sans gluten, avec des noix."),
+    "nothing to pay": ("No, you don't pay anything.", "Returns are free for customers."),
+    "german nothing to pay": ("Nein, das kostet nichts.", "Die Rücksendung ist für Kunden kostenlos."),
+    "german relative clause": (
+        "Ja, bei Absagen weniger als 24 Stunden vorher berechnen wir 30 €.",
+        "Termine, die nicht mindestens 24 Stunden vorher abgesagt werden, werden mit 30 € berechnet.",
+    ),
     "weeks": ("You have two weeks.", "You have 14 days."),
     "german weeks": ("Sie haben zwei Wochen.", "You have 14 days."),
     "time": ("We close at 19:00.", "We close at 7 pm."),
@@ -188,6 +222,47 @@ def test_words_of_another_language_hide_no_contradiction(sentence: str, quoted: 
     assert disagreements(
         sentence, draft=sentence, quoted=quoted, beside=quoted, passages=quoted, question="?", asked="?"
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "quoted", "noticed"),
+    [
+        ("4 kg?", "For 4 kg it is €8.", "To 2 kg €5, to 5 kg €8, to 10 kg €12.", []),
+        ("40 kg?", "For 40 kg it is €12.", "To 2 kg €5, to 5 kg €8, to 10 kg €12.", ["number"]),
+        ("175 cm?", "For 175 cm we recommend size M.", "S 160–169 cm, M 170–179 cm, L 180–189 cm.", []),
+        ("After 25 days?", "You can return it after 25 days.", "Returns within 14 to 30 days.", ["number"]),
+        ("In 60 days?", "Yes, within 60 days.", "Returns within 30 days.", ["number"]),
+    ],
+)
+def test_an_amount_of_the_question_is_looked_up_in_a_table(
+    question: str, sentence: str, quoted: str, noticed: list[str]
+) -> None:
+    """It stands between the amounts of a table; a limit, a range and what lies outside say otherwise."""
+    found = disagreements(
+        sentence,
+        draft=sentence,
+        quoted=quoted,
+        beside=quoted,
+        passages=quoted,
+        question=question,
+        asked=question,
+    )
+
+    assert [each.kind for each in found] == noticed
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    """A judge reads whole sentences, and the name after a title is compared."""
+    sentences = (
+        "Please ask Mrs. Miller or Dr. Lee, e.g. Monday.",
+        "Offen z. B. am 24. Dezember, bis zum 3. Stock.",
+        "1. Prof. Kim too.",
+        "Seit dem 2. Mai.",
+        "It costs 15.",
+        "We ship.",
+    )
+
+    assert split_sentences(" ".join(sentences)) == list(sentences)
 
 
 def test_an_article_is_no_unit() -> None:

@@ -18,6 +18,8 @@ MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
 MOST_NUMBERS: Final = 100
 """Numbers of a sentence that are compared; more are no reply to a customer."""
+LEAST_TABLE: Final = 3
+"""Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
 MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
 """Units that a bare hour of a time, or a number of a calendar day, cannot have."""
 
@@ -95,11 +97,22 @@ def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequen
     """Whether an amount stands in place of an amount that the quotes have and the draft leaves out."""
     if unit in BARE or not amounts(readings, unit).isdisjoint(known[0].amounts):
         return False
+    if _is_between(readings, unit, known):
+        return False
     bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in BARE))
     others = [each for each, its_unit in known[0].units_of() if its_unit == unit]
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in BARE]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)
+
+
+def _is_between(readings: frozenset[str], unit: str, known: Sequence[Figures]) -> bool:
+    """Whether an amount of the question lies between those of a table: 4 kg, "to 2 kg, to 5 kg, to 10 kg"."""
+    if amounts(readings, unit).isdisjoint(known[1].amounts):
+        return False
+    stated = {value for value, its_unit in values_of(known[0].units_of()) if its_unit == unit}
+    asked = [value for value, _ in values_of([(readings, unit)])]
+    return len(stated) >= LEAST_TABLE and any(min(stated) < value < max(stated) for value in asked)
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:

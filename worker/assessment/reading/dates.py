@@ -58,7 +58,7 @@ def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked:
 
     A day or month that stands elsewhere in the passages must not replace those of the quotes.
     """
-    said = named_dates(sentence)
+    said = named_dates(sentence) | numeric_months(sentence, sure=True)
     if not said:
         return []
     counted = {f"month{month}" for month, _ in counted_days(ground)}
@@ -76,6 +76,21 @@ def _is_month(folded: str, match: re.Match[str]) -> bool:
     before = folded[max(0, match.start() - LOOK_BACK) : match.start()]
     day = _DAY_BEFORE.search(before) or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
     return day is not None or _MONTH_FOLLOWS.search(before) is not None
+
+
+def numeric_months(text: str, *, sure: bool) -> frozenset[str]:
+    """The months of dates in digits ("15.01.2027"); of "01/02/2027" both, and where ``sure`` none."""
+    found: set[int] = set()
+    for each in _NUMERIC_DATE.finditer(text):
+        if each["iso"]:
+            found.add(int(each["iso"]))
+            continue
+        first, second = int(each["first"]), int(each["second"])
+        months = {second} if each["sign"] == "." and each["year"] else {first, second}
+        months = {month for month in months if 1 <= month <= 12}
+        if not sure or (each["year"] and len(months) == 1):
+            found |= months
+    return frozenset(f"month{month}" for month in found)
 
 
 @once
@@ -137,7 +152,7 @@ def _calendar_days(text: str) -> set[date]:
 @once
 def covered_dates(text: str) -> frozenset[str]:
     """The dates that a text names, also abbreviated, with the days of "weekdays", "weekend" and "daily"."""
-    dates = set(named_dates(text)) | short_days(text)
+    dates = set(named_dates(text)) | short_days(text) | numeric_months(text, sure=False)
     folded = folded_text(text)
     for name, covered in (
         ("working_days", WORKING_DAYS),
@@ -175,6 +190,10 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}"), names
 
 
+_NUMERIC_DATE: Final = re.compile(
+    r"(?<![\d./-])(?:\d{4}-(?P<iso>0[1-9]|1[0-2])-\d\d"
+    r"|(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?:(?P=sign)(?P<year>\d{4}|\d\d)|\.))(?!\d)"
+)
 _DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
 _DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
 _MONTH_FOLLOWS: Final = re.compile(

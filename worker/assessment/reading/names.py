@@ -6,15 +6,22 @@ import re
 from functools import cache
 from typing import Final
 
-from worker.assessment.reading.cldr_names import language_names
+from worker.assessment.reading.cldr_names import language_names, short_day_names
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import TITLES
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
-_AFTER_STOP: Final = re.compile(r"(?:^|[.!?:;–—\"“„(\n]\s*)$")
+_AFTER_STOP: Final = re.compile(r"(?:^|[.!?¡¿:;–—\"“„(\n]\s*)$")
+_AFTER_TITLE: Final = re.compile(rf"(?<!\w)(?:{TITLES})\.\s*$")
+"""Before a name, however the language writes its nouns; the dot ends no sentence."""
+_AFTER_DAY: Final = re.compile(r"(?:^|\W)[Tt]hứ\s$")
+"""Before the number of a Vietnamese day, which is compared as a date."""
+_ABBREVIATION: Final = re.compile(r"(?<!\w)([b-df-hj-np-tv-xz]{2,4})\.")
+"""Consonants before a dot, such as "st." and "blvd.": no other word looks like that."""
 NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
 """Languages that write every noun with a capital letter, so that a capital shows no name."""
 PREFIX: Final = 5
@@ -43,7 +50,8 @@ def _is_answer(word: str) -> bool:
 def _is_no_name(word: str) -> bool:
     """Whether a word is a date, which is compared apart, or a language, whose name is an adjective too."""
     folded = folded_text(word)
-    return bool(named_dates(word)) or folded in AMBIGUOUS or folded in _languages()
+    is_day = not short_day_names().keys().isdisjoint((word, folded))
+    return bool(named_dates(word)) or is_day or folded in AMBIGUOUS or folded in _languages()
 
 
 @cache
@@ -55,12 +63,13 @@ def _names(sentence: str) -> list[str]:
     script = main_script(sentence)
     if script != "latin":
         return [each for each in _LATIN_WORD.findall(sentence) if len(each) > 1]
-    if language_of(sentence) in NOUNS_IN_CAPITALS:
-        return []
+    nouns_in_capitals = language_of(sentence) in NOUNS_IN_CAPITALS
     found = []
     for match in _LATIN_WORD.finditer(sentence):
-        word = match[0]
-        if not word[0].isupper() or _AFTER_STOP.search(sentence[: match.start()]):
+        word, before = match[0], sentence[: match.start()]
+        if not word[0].isupper() or _AFTER_DAY.search(before):
+            continue
+        if (nouns_in_capitals or _AFTER_STOP.search(before)) and not _AFTER_TITLE.search(before):
             continue
         if word in PRONOUNS or len(word) == 1:
             continue
@@ -73,4 +82,6 @@ PRONOUNS: Final = frozenset({"I", "I'm", "I'll", "I'd", "I've", "OK", "Sie", "Ih
 
 def _is_known(word: str, ground: str) -> bool:
     bare = word.rstrip("s'’")
-    return bare[: max(PREFIX, len(bare) - 2)] in ground
+    return bare[: max(PREFIX, len(bare) - 2)] in ground or any(
+        re.match(".*".join(each), word) for each in _ABBREVIATION.findall(ground)
+    )

@@ -12,7 +12,7 @@ from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
-from worker.assessment.reading.units import Amounts, amounts, unit_beside
+from worker.assessment.reading.units import MONEY, Amounts, amounts, unit_beside
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import folded_text, list_words
 
@@ -30,9 +30,11 @@ _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _RANGE: Final = re.compile(
-    r"\s*(?:-|–|—|~|〜|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
+    r"\s*(?:-|–|—|~|〜|×|x|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
 )
-"""Between two numbers with one unit: "14 to 30 days"."""
+"""Between two numbers with one unit: "14 to 30 days", "90 × 60 cm"."""
+_DAY_OF_DATE: Final = re.compile(r"(\d{1,2})\.(?:0?[1-9]|1[0-2])")
+"""Day and month that "15.01.2027" and "15.01." begin with."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HAN_NUMBER: Final = re.compile(
     r"(?<![周週期拜])[〇零一二两兩三四五六七八九十百千]+"
@@ -89,7 +91,10 @@ def figures(text: str) -> Figures:
     possible: set[int] = set()
     folded = _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text)))
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
-    places = [(each.start(), each.end(), _digit_readings(each[0])) for each in _NUMBER.finditer(plain)]
+    places = [
+        (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
+        for each in _NUMBER.finditer(plain)
+    ]
     places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
     places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
@@ -97,7 +102,10 @@ def figures(text: str) -> Figures:
         if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):
             units[index] = units[index + 1]
     return Figures(
-        numbers=tuple(readings for _, _, readings in places),
+        numbers=tuple(
+            _of_money(readings) if unit in MONEY else readings
+            for (_, _, readings), unit in zip(places, units, strict=True)
+        ),
         units=tuple(units),
         times=frozenset(sure),
         possible_times=frozenset(possible),
@@ -135,6 +143,17 @@ def _digit_readings(number: str) -> frozenset[str]:
     if re.fullmatch(r"\d{1,3}[.,]\d{3}", number):
         readings.add(_canonical(number.replace(",", ".")))
     return frozenset(readings)
+
+
+def _days(number: str, after: str) -> frozenset[str]:
+    """The day that a number may mean where a dot follows, in "15.01.2027"."""
+    found = _DAY_OF_DATE.fullmatch(number) if after == "." else None
+    return frozenset({_canonical(found[1])}) if found else frozenset()
+
+
+def _of_money(readings: frozenset[str]) -> frozenset[str]:
+    """The readings of an amount of money: of two the one in thousands."""
+    return frozenset({max(readings, key=float)}) if len(readings) > 1 else readings
 
 
 def _canonical(number: str) -> str:

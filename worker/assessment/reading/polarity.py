@@ -8,6 +8,7 @@ from typing import Final
 from worker.assessment.reading.clauses import main_clauses
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import figures
+from worker.assessment.reading.predicates import lacking
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
 from worker.assessment.text.words import split_sentences
@@ -38,8 +39,8 @@ def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
         conditional = says("restricting", whole, language) and says("restricting", folded, language)
         return "yes" if denied and not conditional else None
     if head == "no" and says("negating", body, language):
-        bears_out = says("negating", folded, language) or says("restricting", folded, language)
-        return None if bears_out else "no"
+        lists = ("negating", "restricting", "privative", "lacking")
+        return None if any(says(name, folded, language) for name in lists) or lacking(folded) else "no"
     return None
 
 

@@ -17,6 +17,8 @@ WORDS_REACHED: Final = 4
 """Words after a negation among which the word that it negates is looked for."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
+_LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)")
+"""A word with what is not there: "gluten-free", "glutenfrei"."""
 _PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
 
 
@@ -52,9 +54,14 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     elif not _negates(other, language) and not limited:
         around = [_predicates(folded_text(each), language) for each in near]
         affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words
-        found = (said.negated & stated.words) - stated.negated - affirmed
+        found = (said.negated & stated.words) - stated.negated - affirmed - lacking(other)
         found = found.difference(*(each.negated for each in around))
     return min(found, default=None)
+
+
+def lacking(folded: str) -> frozenset[str]:
+    """The stems of what a folded text calls absent in one word with the absent thing."""
+    return frozenset(_stem(each) for each in _LACKING.findall(folded))
 
 
 def _negates(folded: str, language: str | None) -> bool:

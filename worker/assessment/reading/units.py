@@ -12,6 +12,8 @@ from worker.assessment.text.wordlists import folded_text, list_words, one_of
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
 BARE: Final = frozenset({"", THING})
+MONEY: Final = frozenset({"euro", "dollar", "pound", "yen", "dong", "won", "franc"})
+"""Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
 UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
 _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "second": (("minute", 1 / 60),),
@@ -29,8 +31,8 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "gigabyte": (("megabyte", 1000), ("megabyte", 1024)),
 }
 """A unit as the units that can express it; a month has 28 to 31 days."""
-_MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫])\s?$")
-_NEXT_WORD: Final = re.compile(r"[\s\-–]*(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
+_MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫]|\b(?:eur|usd|gbp|chf|jpy|vnd))\s?$")
+_NEXT_WORD: Final = re.compile(r"[\s\-–]*(?!x\s?\d)(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
 MOST_WORDS: Final = 3
 """Words after a number among which its unit is looked for, up to a function word."""
 _LOOK_BACK: Final = 4
@@ -54,7 +56,7 @@ def unit_beside(folded: str, start: int, end: int) -> str:
         found = _NEXT_WORD.match(ahead, place)
         if found is None:
             break
-        if found[1] in list_words("stop"):
+        if found[1] in list_words("stop") and (len(found[1]) > 1 or found[1] not in _units()):
             break
         known = _units().get(found[1]) or _compound(found[1])
         if known is not None:
