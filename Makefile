@@ -216,6 +216,10 @@ bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON 
 bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JSON in out/
 	@$(BIN)/python -m bench.rules
 
+.PHONY: bench-joined-lines
+bench-joined-lines: $(BENCH_READY) ## count false alarms of messages moderated with those before them
+	@$(BIN)/python -m bench.joined_lines
+
 .PHONY: bench-peers
 bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready $(PEERS)/litellm/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
 	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
