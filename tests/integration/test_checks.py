@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ from db.people.api_tokens import TokenScope
 from db.people.records import Role
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
+from tasks.process.garbage import COLLECT_AFTER
 from tests.support.publishing import checking_gateway, gateway_at, token
 from tests.support.reviewing import Visitors, person_at
 from tests.support.running import OPEN, eventually, running, settings_of, store_account
 from tests.support.seeding import seed_document
+from tests.support.statements_sent import sent_statements
 from trials.store.recordings import load_decisions
 from trials.store.replayed_answers import is_released
 from trials.store.replaying import Replayer
@@ -305,6 +308,36 @@ def test_no_deadline_lets_a_text_pass_that_rules_flag(
 
     assert (found["verdict"], found["matched_rule"]) == (verdict, matched)
     assert found["failed_open"] is (verdict == "allow")
+
+
+@pytest.mark.parametrize(("more", "most"), [({}, 2), ({"id": "t1"}, 3), ({"conversation_id": "talk"}, 3)])
+def test_a_check_needs_few_round_trips(program: Program, more: dict[str, str], most: int) -> None:
+    """Token and owner are read together; of a check without an id of the program nothing can be stored."""
+    user_id = program.account()
+    program.verdict(user_id, message=ASKED)  # loads the account and notes the use of the token
+    with sent_statements() as sent:
+        program.verdict(user_id, message=ASKED, draft=HOURS, **more)
+
+    of_check = [each for each in sent if "api_tokens" in each or "checks" in each]
+    assert len(of_check) == most, "\n\n".join(of_check)
+
+
+def test_a_gateway_with_checks_looks_for_garbage_as_rarely_as_a_worker(
+    database_url: str, stack: Stack, sandbox: SandboxHandle, key: str
+) -> None:
+    """The collector's own thresholds cost a part of each check."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    try:
+        with checking_gateway(settings_of(database_url, stack.redis_url, sandbox)) as client:
+            sent = {"Authorization": f"Bearer {key}"}
+            answer = client.post("/v1/checks", json={"user_id": "acme", "message": ASKED}, headers=sent)
+            found = gc.get_threshold()
+    finally:
+        gc.set_threshold(*before)
+
+    assert answer.status_code == 200
+    assert found == COLLECT_AFTER
 
 
 def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
