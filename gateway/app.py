@@ -28,11 +28,10 @@ from gateway.intake import Intake
 from review.access import Right
 from review.api import openapi, shapes
 from review.app import guarded_route
-from review.http.error_handlers import ANSWERS, OTHER, refusal_json, with_allowed
+from review.http.error_handlers import ANSWERS, OTHER, TooLargeProblem, refusal_json, with_allowed
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
 from review.http.templating import Templates
-from review.http.too_large import TooLargeProblem
 from review.http.visit import Refused, Site, Visit
 from worker.errors import StorageUnavailable
 from worker.places import PlacesByKey

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from db.people.api_tokens import TokenScope
 from gateway import batch
 from gateway.checks import DEADLINE_S, RETRY_S, Checks
-from gateway.rates import PublishRates
+from gateway.intake import PublishRates
 from review.access import Right
 from review.api.body import JSON, answer, field_problems
 from review.http.field_problems import FieldProblem

@@ -15,8 +15,7 @@ from cli.exit_codes import ExitCode
 from db.repair.model import Breach
 from tasks.broker import LosableChannel, use_losable_channels
 from tasks.shards.agreement import agree
-from tasks.shards.clients import close, connect
-from tasks.shards.connections import REPORTING
+from tasks.shards.clients import REPORTING, close, connect
 from tests.support.repairs import (
     REPLIES,
     STREAM,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.doctor.cluster import UNKNOWN, _coverage
 from cli.doctor.durability import RedisNode, failover, power_failure
+from cli.doctor.servers import UNKNOWN, _coverage
 from db.sessions.durability import Durability
 
 ALWAYS = RedisNode(aof=True, appendfsync="always", replicas=0, most_lag_s=0)
