@@ -39,6 +39,7 @@ CELERY_EVENTS = 8_000
 PIPELINE_EVENTS = 3_000
 IN_FLIGHT = 1_500
 MODERATION_S, COMPLETION_S = 0.2, 1.0
+NO_JUDGE = {"HUSHGATE_JUDGE": "off"}
 OUT = Path("out/bench.json")
 
 
@@ -197,22 +198,28 @@ def pipeline(
     events: int = PIPELINE_EVENTS,
     in_flight: int = IN_FLIGHT,
     completion_s: float = COMPLETION_S,
+    judge: bool = True,
 ) -> BenchResult:
     """A whole worker: moderation, history, retrieval, completion, moderation again, commit, delivery."""
     redis.flushall()
     seed(stack)
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with start(options=options) as sandbox:
-        environment = pipeline_environment(stack, sandbox, in_flight)
+        environment = pipeline_environment(stack, sandbox, in_flight) | ({} if judge else NO_JUDGE)
         words = ["celery", "-A", "tasks.app", "worker"]
+        name = "pipeline, sandbox" if judge else "pipeline, sandbox, judge off"
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis))
-            result = measure_events(
-                "pipeline, sandbox", watch, events, lambda: _pipeline_work(redis, watch, events)
-            )
+            result = measure_events(name, watch, events, lambda: _pipeline_work(redis, watch, events))
         requests = sandbox.calls("moderations") / (2 * events)
     _all_replied(stack.database_url, events)
     return replace(result, moderation_requests=round(requests, 3))
+
+
+def _without_judge() -> BenchResult:
+    """``pipeline`` on servers of its own: its events have the same ids."""
+    with Stack() as stack, Redis.from_url(stack.redis_url) as redis:
+        return pipeline(redis, stack, judge=False)
 
 
 def seed(stack: Stack) -> None:
@@ -289,6 +296,7 @@ def main() -> None:
             bare_engine(redis, stack.redis_url),
             stock_celery(redis, stack.redis_url, "prefork", "-c", "2"),
             stock_celery(redis, stack.redis_url, "threads", "-c", "10"),
+            _without_judge(),
             pipeline(redis, stack),
         ]
         from bench.checks import measure  # noqa: PLC0415  # it builds on this module
@@ -296,11 +304,12 @@ def main() -> None:
         check, times = measure(stack)
     engine, *celery = results[:3]
     ratios = {each.name: round(each.cpu_ms / engine.cpu_ms, 1) for each in celery}
-    decision = round(results[-1].cpu_ms / celery[-1].cpu_ms, 2)
+    unread, decision = (round(each.cpu_ms / celery[-1].cpu_ms, 2) for each in results[3:])
     document = {
         "results": [asdict(each) for each in results],
         "times_the_engine": ratios,
         "decision_in_celery_tasks": decision,
+        "decision_without_judge_in_celery_tasks": unread,
         "check": asdict(check)
         | {
             "per_s_and_core": round(1000 / check.cpu_ms),
@@ -314,7 +323,10 @@ def main() -> None:
         console.print(table([*results, check]))
         for name, ratio in ratios.items():
             console.print(f"{name}: {ratio} times the CPU of the engine")
-        console.print(f"a whole decision: the CPU of {decision} empty tasks of {celery[-1].name}")
+        name = celery[-1].name
+        console.print(
+            f"a whole decision: the CPU of {decision} empty tasks of {name}, {unread} without a judge"
+        )
         console.print(
             f"a check: {round(1000 / check.cpu_ms)} a second and core;"
             f" {times[1].p50_ms} ms (p50) beside its upstream calls"

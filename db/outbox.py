@@ -194,7 +194,7 @@ async def waiting_replies(
         sent_before: list[WaitingReply] | None = []
         if cancelled:
             sent_before = await _settle(connection, cancelled, now, were_sent)
-            waiting = await all_rows(connection, STILL_WAITING)  # one sent before may have had the disclosure
+            waiting = list(await all_rows(connection, STILL_WAITING))  # one sent may have had the disclosure
         if sent_before is None:
             yield None
             return

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from db.people.records import get_token_owner
+from db.people.api_tokens import use_token_at_gateway
 from db.pool import GATEWAY_ROLE
 from db.review_store import Store
 from db.schema.rights import session_login
@@ -50,7 +50,7 @@ def build_gateway(settings: GatewaySettings, worker: Settings | None = None) -> 
     site = Site(
         settings=settings,
         store=Store(settings.database_url.get_secret_value(), role=GATEWAY_ROLE),
-        token_owner=get_token_owner,
+        use_token=use_token_at_gateway,
         takes_sessions=False,
         templates=Templates(),
         requests=PlacesByKey(AT_ONCE, most_waiting=WAITING),

@@ -30,7 +30,7 @@ from tasks.wiring import WorkerParts, worker_id
 from worker.checks.given import check_event, check_ports, request_hash
 from worker.checks.verdict import late_decision, stored_check, verdict_of
 from worker.errors import ConfigurationError, StorageUnavailable
-from worker.model import CheckVerdict, ConversationState, Decision, Event
+from worker.model import AI_ONLY, CheckVerdict, ConversationState, Decision, Event
 from worker.payload.check_schema import CheckRequest
 from worker.settings import Settings
 from worker.supervisor import Supervisor
@@ -120,7 +120,7 @@ class Checks:
         try:
             async with asyncio.timeout(STORE_S):
                 live = await parts.rulebooks.get(event.user_id)
-                known = await look_up_check(parts.pool, event, counts_author=live.counts_authors)
+                known = await _known(parts, request, event, counts_author=live.counts_authors)
         except TimeoutError:
             raise _away("Postgres does not answer.") from None
         if known.request_hash is not None:
@@ -175,6 +175,15 @@ class _NewCheck:
     request: CheckRequest
     conversation: ConversationState
     book: Rulebook
+
+
+async def _known(
+    parts: WorkerParts, request: CheckRequest, event: Event, *, counts_author: bool
+) -> KnownCheck:
+    """What is stored of a check; of one without any id, with an unknown author, nothing can be."""
+    if request.id or request.conversation_id or (counts_author and request.author_id):
+        return await look_up_check(parts.pool, event, counts_author=counts_author)
+    return KnownCheck(request_hash=None, verdict=None, conversation=AI_ONLY)
 
 
 async def _decided(parts: WorkerParts, new: _NewCheck, deadline_s: float) -> Decision:

@@ -202,7 +202,7 @@ async def _identify(visit: Visit, page: PageRoute) -> None:
     """Find the person by session; the JSON API also takes API tokens, and only them for changes."""
     request = visit.request
     if page.api and (authorization := _authorization(request)) is not None:
-        visit.signed_in, visit.api_token = await api_tokens.token_person(visit, authorization)
+        visit.api_token, visit.signed_in = await api_tokens.token_person(visit, authorization)
         return
     if page.api and request.method in UNSAFE:
         raise api_tokens.TOKEN_FIRST  # a form of another site would carry the cookie

@@ -22,8 +22,8 @@ def decision_of(
     ``masked``: how many values of each kind vendors got placeholders for; ``remember``: whether message and
     reply enter the stored history.
     """
-    decision = _with_records(_with_draft(_concluded(trace, ending), ending), trace)
-    return replace(decision, masked=masked or {}, remember=remember, ended_s=trace.clock.monotonic())
+    decision = _with_draft(_concluded(trace, ending), ending)
+    return _with_records(decision, trace, masked=masked or {}, remember=remember)
 
 
 def _concluded(trace: EventTrace, ending: Ending) -> Decision:
@@ -77,7 +77,9 @@ def _with_draft(decision: Decision, ending: Ending) -> Decision:
     )
 
 
-def _with_records(decision: Decision, trace: EventTrace) -> Decision:
+def _with_records(
+    decision: Decision, trace: EventTrace, *, masked: Mapping[str, int], remember: bool
+) -> Decision:
     """The decision with stages, attempts, findings and costs."""
     by_model: dict[str, Tokens] = {}
     for (_, model), tokens in trace.usage.items():
@@ -99,4 +101,7 @@ def _with_records(decision: Decision, trace: EventTrace) -> Decision:
         screened=tuple(trace.screened),
         calls=tuple(trace.calls),
         began_s=trace.began_s,
+        masked=masked,
+        remember=remember,
+        ended_s=trace.clock.monotonic(),
     )

@@ -42,11 +42,12 @@ NO_REPORTS = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A library: the module that calls it, and the virtual environment it runs in."""
+    """A library: the module that calls it, the virtual environment it runs in, and ``Task.judged``."""
 
     name: str
     module: str
     environment: str
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,12 @@ class PeerResult:
 
 PEERS = (
     Peer(name="openai SDK by hand", module="bench.peers.openai_by_hand", environment="openai_guardrails"),
+    Peer(
+        name="openai SDK by hand, with a judge",
+        module="bench.peers.openai_by_hand",
+        environment="openai_guardrails",
+        judged=True,
+    ),
     Peer(name="openai-guardrails", module="bench.peers.openai_guardrails", environment="openai_guardrails"),
     Peer(name="NeMo Guardrails", module="bench.peers.nemo", environment="nemo"),
 )
@@ -111,6 +118,7 @@ def of_peer(peer: Peer, environments: Path, texts: list[str], concurrency: int) 
             warm_up=messages(WARM_UP),
             messages=texts,
             concurrency=concurrency,
+            judged=peer.judged,
         )
         with _client(environments / peer.environment / "bin" / "python", peer.module) as client:
             _say(client, json.dumps(asdict(task)))

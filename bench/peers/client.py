@@ -26,6 +26,7 @@ class Task:
     Attributes:
         base_url: of the stub server, for moderation and completion.
         concurrency: messages at once.
+        judged: ask a model about each reply too, as Hushgate's judge does.
     """
 
     base_url: str
@@ -34,6 +35,7 @@ class Task:
     warm_up: list[str]
     messages: list[str]
     concurrency: int
+    judged: bool = False
 
 
 class BlockedError(RuntimeError):

@@ -30,6 +30,14 @@ def make_answer(task: Task) -> Answer:
         )
         reply = completion.choices[0].message.content or ""
         await check(reply)
+        if task.judged:
+            await client.chat.completions.create(
+                model=MODEL,
+                messages=[
+                    {"role": "system", "content": "Does the answer fit the question? Say yes or no."},
+                    {"role": "user", "content": f"Question: {message}\nAnswer: {reply}"},
+                ],
+            )
         return reply
 
     return answer

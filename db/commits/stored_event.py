@@ -11,13 +11,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+import orjson
+
 from db.customer_feedback.storing import rated_event
 from db.history.conversation_owners import conversation_state
+from db.history.conversations import LINES, lines_of
 from db.pool import Pool, checkout, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import ConversationState, Event, EventType, NewerEvent
+from worker.model import ConversationState, Event, EventType, Message, NewerEvent
+from worker.steps.context import HISTORY_LINES
 
-LOOK_UP: Final = """
+LOOK_UP: Final = f"""
     SELECT (SELECT k.entry_id FROM event_keys k
             WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
         EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes,
@@ -31,8 +35,10 @@ LOOK_UP: Final = """
             SELECT text FROM messages l WHERE l.user_id = asked.user_id AND l.sign = 'early_edit'
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
-        CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+        CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END,
+        {LINES.format(most=HISTORY_LINES)}
+    FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS (user_id text, event_id text, entry_id text,
+            conversation_id text, message_id text, author_id text))
         WITH ORDINALITY
         AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
     LEFT JOIN LATERAL (
@@ -48,6 +54,7 @@ LOOK_UP: Final = """
             AND k.decision_id IS NOT NULL) AS m
     ORDER BY asked.place
 """
+IDS: Final = ("user_id", "event_id", "entry_id", "conversation_id", "message_id")
 DECIDED: Final = """
     SELECT asked.event_id FROM unnest(%(event_ids)s::text[], %(message_ids)s::text[], %(types)s::text[])
         AS asked (event_id, message_id, type)
@@ -92,11 +99,13 @@ class StoredEvent:
         outcome: None when the event has none yet.
         conversation: who owns its conversation, and what is known of its message.
         edited_text: text of the message by an edit that came before it, or None.
+        history: the newest ``HISTORY_LINES`` of the conversation, oldest first.
     """
 
     outcome: Recorded | None
     conversation: ConversationState
     edited_text: str | None = None
+    history: tuple[Message, ...] = ()
 
 
 async def look_up_event(
@@ -128,6 +137,7 @@ async def look_up_event(
             rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
         edited_text=known.edited_text,
+        history=lines_of(known.lines),
     )
 
 
@@ -143,16 +153,17 @@ class _LookedUp(NamedTuple):
     rated_first: bool
     edited_text: str | None
     counts: tuple[int, int] | None
+    lines: Sequence[Sequence[str]] | None
 
 
 async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:
     events = [event for event, _ in asked]
-    ids = [[each.user_id for each in events], [each.event_id for each in events]]
-    ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
-    ids += [[each.message_id for each in events]]
-    ids += [[event.author_id if counts_author else "" for event, counts_author in asked]]
+    ids = [
+        {name: getattr(event, name) for name in IDS} | {"author_id": event.author_id if counts_author else ""}
+        for event, counts_author in asked
+    ]
     async with checkout(source) as connection:
-        rows = await (await connection.execute(LOOK_UP, ids)).fetchall()
+        rows = await (await connection.execute(LOOK_UP, (orjson.dumps(ids).decode(),))).fetchall()
         found = [
             _LookedUp(_outcome(event, entry_id, is_buried=is_buried), *others)
             for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)

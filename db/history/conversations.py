@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from db.pool import Pool, fetch_rows
 from worker.batched_calls import BatchedCall, call_batched
 from worker.model import Message, MessageRole, WriterSign
 
-HISTORY: Final = """
-    SELECT asked.place, m.role, m.text, m.created_at, m.sign
-    FROM unnest(%s::text[], %s::text[], %s::integer[])
-        WITH ORDINALITY AS asked (user_id, conversation_id, most, place)
-    CROSS JOIN LATERAL (
+LINES: Final = """
+    (SELECT json_agg(json_build_array(m.role, m.text, m.created_at, m.sign) ORDER BY m.id) FROM (
         SELECT role, text, created_at, sign, id FROM messages
         WHERE user_id = asked.user_id AND conversation_id = asked.conversation_id
             AND sign IS DISTINCT FROM 'early_edit'
-        ORDER BY id DESC LIMIT asked.most) AS m
-    ORDER BY asked.place, m.id
+        ORDER BY id DESC LIMIT {most}) AS m)
 """
-"""In the order of the ids, which the database gives out: a worker's clock may be wrong."""
+"""For ``lines_of``, in the order of the ids, which the database gives out: a worker's clock may be wrong."""
+HISTORY: Final = f"""
+    SELECT {LINES.format(most="asked.most")} FROM unnest(%s::text[], %s::text[], %s::integer[])
+        WITH ORDINALITY AS asked (user_id, conversation_id, most, place)
+    ORDER BY asked.place
+"""
+
+
+def lines_of(stored: Sequence[Sequence[str]] | None) -> tuple[Message, ...]:
+    """The lines of a conversation from the column ``LINES``."""
+    return tuple(
+        Message(
+            role=MessageRole(role),
+            text=text,
+            at=datetime.fromisoformat(at),
+            sign=WriterSign(sign) if sign else None,
+        )
+        for role, text, at, sign in stored or ()
+    )
 
 
 async def _histories(source: Pool, asked: Sequence[tuple[str, str, int]]) -> tuple[tuple[Message, ...], ...]:
     """The history of several conversations: account, conversation and most messages of each."""
-    found: list[list[Message]] = [[] for _ in asked]
     columns = [list(column) for column in zip(*asked, strict=True)]
-    for place, role, text, at, sign in await fetch_rows(source, HISTORY, columns):
-        line = Message(role=MessageRole(role), text=text, at=at, sign=WriterSign(sign) if sign else None)
-        found[place - 1].append(line)
-    return tuple(map(tuple, found))
+    return tuple(lines_of(stored) for (stored,) in await fetch_rows(source, HISTORY, columns))
 
 
 HISTORIES: Final = BatchedCall(together=_histories)

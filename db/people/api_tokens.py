@@ -12,12 +12,30 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
+from db.people.records import WITH_GRANTS, Person, owner_from_row, person_from_row
 from db.people.sessions import token_hash
-from db.people.tables import api_tokens
-from db.rows import all_rows, changed_rows, first_row
+from db.people.tables import api_tokens, people
+from db.rows import Row, all_rows, changed_rows, first_row
 
 USED_EVERY: Final = timedelta(minutes=1)
 """Precision of ``used_at``: a write per request would cost too much."""
+_VALID: Final = (
+    api_tokens.c.token_hash == sa.bindparam("hash"),
+    api_tokens.c.revoked_at.is_(None),
+    api_tokens.c.expires_at > sa.bindparam("at"),
+)
+_TOKEN: Final = ("id", "used_at", "scopes", "expires_at", "fail_open")
+_TOKEN_AND_PERSON: Final = (
+    WITH_GRANTS.add_columns(*(api_tokens.c[name].label(f"token_{name}") for name in _TOKEN))
+    .join_from(people, api_tokens, api_tokens.c.person_id == people.c.id)
+    .where(*_VALID)
+)
+_TOKEN_AND_OWNER: Final = f"""
+    SELECT o.*, {", ".join(f"t.{name} AS token_{name}" for name in _TOKEN)}
+    FROM api_tokens t JOIN token_owners o ON o.id = t.person_id
+    WHERE t.token_hash = %(hash)s AND t.revoked_at IS NULL AND t.expires_at > %(at)s
+"""
+"""For the login of the gateway, with each of its requests: text costs no compilation."""
 
 
 class TokenScope(StrEnum):
@@ -94,27 +112,31 @@ async def list_tokens(connection: Connection, person_id: UUID) -> tuple[ApiToken
     return tuple(ApiToken(**dict(row) | {"scopes": tuple(row["scopes"])}) for row in rows)
 
 
-async def use_token(connection: Connection, token: str, *, now: datetime) -> UsedToken | None:
-    """The owner and the scopes of an API token; None when it was revoked, has expired or never existed."""
-    right = (api_tokens.c.token_hash == token_hash(token)) & api_tokens.c.revoked_at.is_(None)
-    columns = (
-        api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes", "expires_at", "fail_open")
-    )
-    query = sa.select(*columns).where(right, api_tokens.c.expires_at > now)
-    row = await first_row(connection, query)
-    if row is None:
-        return None
-    if row["used_at"] is None or row["used_at"] < now - USED_EVERY:
+async def use_token(connection: Connection, token: str, now: datetime) -> tuple[UsedToken, Person] | None:
+    """An API token and its owner; None when the token was revoked, has expired or never existed."""
+    row = await first_row(connection, _TOKEN_AND_PERSON, {"hash": token_hash(token), "at": now})
+    return None if row is None else (await _used(connection, row, now), person_from_row(row))
+
+
+async def use_token_at_gateway(
+    connection: Connection, token: str, now: datetime
+) -> tuple[UsedToken, Person] | None:
+    """The same, with what the gateway's login may read of the owner."""
+    row = await first_row(connection, _TOKEN_AND_OWNER, {"hash": token_hash(token), "at": now})
+    return None if row is None else (await _used(connection, row, now), owner_from_row(row))
+
+
+async def _used(connection: Connection, row: Row, now: datetime) -> UsedToken:
+    if row["token_used_at"] is None or row["token_used_at"] < now - USED_EVERY:
         await connection.execute(
-            sa.update(api_tokens).where(api_tokens.c.id == row["id"]).values(used_at=now)
+            sa.update(api_tokens).where(api_tokens.c.id == row["token_id"]).values(used_at=now)
         )
-    scopes = frozenset(map(TokenScope, row["scopes"]))
     return UsedToken(
-        token_id=row["id"],
-        person_id=row["person_id"],
-        scopes=scopes,
-        expires_at=row["expires_at"],
-        fail_open=row["fail_open"],
+        token_id=row["token_id"],
+        person_id=row["id"],
+        scopes=frozenset(map(TokenScope, row["token_scopes"])),
+        expires_at=row["token_expires_at"],
+        fail_open=row["token_fail_open"],
     )
 
 

@@ -50,7 +50,6 @@ WITH_GRANTS: Final = sa.select(
     people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _unread().label("unread")
 )
 """A person with roles, in one statement; ``person_from_row`` reads it."""
-_TOKEN_OWNER: Final = sa.text("SELECT * FROM token_owners WHERE id = :person")
 
 
 class Role(StrEnum):
@@ -136,15 +135,6 @@ async def get_person(connection: Connection, person_id: UUID) -> Person | None:
     return await _first_person(connection, WITH_GRANTS.where(people.c.id == person_id))
 
 
-async def get_token_owner(connection: Connection, person_id: UUID) -> Person | None:
-    """The person of an API token, with what the gateway's login may read; or None."""
-    row = await first_row(connection, _TOKEN_OWNER, {"person": person_id})
-    if row is None:
-        return None
-    disabled = row["disabled_at"] is not None
-    return from_row(Person, row | {"person_id": row["id"], "grants": _grants(row), "disabled": disabled})
-
-
 async def get_credentials(connection: Connection, login: str) -> Credentials | None:
     """The person of a login with the password hash, or None."""
     row = await first_row(connection, WITH_GRANTS.where(people.c.login == login.lower()))
@@ -220,6 +210,12 @@ def person_from_row(row: Row) -> Person:
         "list_layout": layout_from_row(row),
     }
     return from_row(Person, row | read)
+
+
+def owner_from_row(row: Row) -> Person:
+    """A row of the view ``token_owners`` as a value."""
+    disabled = row["disabled_at"] is not None
+    return from_row(Person, row | {"person_id": row["id"], "grants": _grants(row), "disabled": disabled})
 
 
 def _with_roles_on(accounts: tuple[str, ...] | None) -> sa.Select[Any]:

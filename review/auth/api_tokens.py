@@ -29,17 +29,16 @@ MOST_DAYS: Final = 365
 TOKEN_FIRST: Final = Refused(401, "No API token", "Expected the header Authorization: Bearer hg_...")
 
 
-async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
-    """The person whose API token the header holds; 401 unless it is valid and its owner may sign in."""
+async def token_person(visit: Visit, header: str) -> tuple[UsedToken, Person]:
+    """The API token in the header, and its owner; 401 unless it is valid and its owner may sign in."""
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
         raise TOKEN_FIRST
-    async with visit.store.autocommit() as connection:  # two statements, without a transaction around
-        used = await api_tokens.use_token(connection, token.strip(), now=visit.now)
-        person = await visit.site.token_owner(connection, used.person_id) if used is not None else None
-    if used is None or person is None or person.disabled:
+    async with visit.store.autocommit() as connection:
+        found = await visit.site.use_token(connection, token.strip(), visit.now)
+    if found is None or found[1].disabled:
         raise Refused(401, "The API token does not work", "It was revoked, has expired or never existed.")
-    return person, used
+    return found
 
 
 async def show_tokens(visit: Visit, new: str = "") -> Response:

@@ -23,8 +23,8 @@ from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
-from db.people.api_tokens import UsedToken
-from db.people.records import Person, get_person
+from db.people.api_tokens import UsedToken, use_token
+from db.people.records import Person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.figures.reused import ReusedFigures
@@ -106,8 +106,8 @@ class Site:
     reused_figures: ReusedFigures = field(default_factory=ReusedFigures)
     job_failed: JobFailed = unreported
     """Called with a bug in a background task; the program that serves the pages counts and reports it."""
-    token_owner: Callable[[Connection, UUID], Awaitable[Person | None]] = get_person
-    """Reads the person of an API token."""
+    use_token: Callable[[Connection, str, datetime], Awaitable[tuple[UsedToken, Person] | None]] = use_token
+    """Finds an API token and its owner."""
     takes_sessions: bool = True
     """False: API tokens alone identify people; the login of the process may not read sessions."""
     undeclared_proxy: UndeclaredProxy = field(default_factory=lambda: UndeclaredProxy(""))

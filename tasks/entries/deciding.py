@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,8 +18,8 @@ from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
-from worker.model import ConversationState, Decision, Event, EventType, Json
-from worker.pipeline import decide
+from worker.model import ConversationState, Decision, Event, EventType, Json, Message
+from worker.pipeline import CONTEXT_FRESH_S, decide
 from worker.ports import Ports
 from worker.recordings.recorder import Recorder
 from worker.recordings.stored import encoded
@@ -32,9 +33,24 @@ log = structlog.get_logger(__name__)
 GivenPorts = Callable[[Ports], Ports]
 
 
-def as_they_are(ports: Ports) -> Ports:
-    """The ports of the deployment."""
-    return ports
+class HistoryLookedUp:
+    """``worker.ports.Conversations`` that answers once with the lines that an event was looked up with."""
+
+    def __init__(self, lines: tuple[Message, ...]) -> None:
+        self._lines: tuple[Message, ...] | None = lines
+        self._read_s = monotonic()
+
+    def given(self, ports: Ports) -> Ports:
+        """The ports with these conversations before theirs."""
+        self._behind = ports.conversations
+        return replace(ports, conversations=self)
+
+    async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
+        """The lines; read again where they were given before, or a wait made them old."""
+        lines, self._lines = self._lines, None
+        if lines is None or monotonic() > self._read_s + CONTEXT_FRESH_S:
+            return await self._behind.history(user_id, conversation_id, limit)
+        return lines[-limit:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +82,15 @@ class Decider:
         Raises:
             StorageUnavailable: nothing was decided; safe to repeat.
         """
+        looked_up = HistoryLookedUp(stored.history)
         case = book.settings.case(
             edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
         )
         await self.storage.wait_until_open()
         begun = await self.overload.begin(case)
-        decision = await self._decided(begun.case)
+        decision = await self._decided(begun.case, book, looked_up.given)
         self.overload.ended(begun, decision)
-        trace = decision.trace if self.traces is None else self.traces.context(decision)
-        return replace(decision, candidate_id=book.candidate_id, trace=trace)
+        return decision if self.traces is None else replace(decision, trace=self.traces.context(decision))
 
     async def check(
         self, event: Event, conversation: ConversationState, book: Rulebook, given: GivenPorts
@@ -85,16 +101,21 @@ class Decider:
             StorageUnavailable: nothing was decided; safe to repeat.
         """
         case = book.settings.case(event, conversation, await self.spending.budget(book.account))
-        return replace(await self._decided(case, given), candidate_id=book.candidate_id)
+        return await self._decided(case, book, given)
 
-    async def _decided(self, case: EventCase, given: GivenPorts = as_they_are) -> Decision:
+    async def _decided(self, case: EventCase, book: Rulebook, given: GivenPorts) -> Decision:
         async with (
             self.models.in_use() as connected,
             self.limits.limited_ports(case.event, case.account, given(connected)) as ports,
         ):
             recorder = self._recorder(case, ports)
             made = await decide(case, recorder.ports if recorder else ports)
-        return self._with_recording(self.spending.priced(made), recorder)
+        return replace(
+            made,
+            candidate_id=book.candidate_id,
+            costs=self.spending.costs(made),
+            recording=self._recording(made, recorder),
+        )
 
     def _recorder(self, case: EventCase, ports: Ports) -> Recorder | None:
         """Records what the ports answer; None when the account does not want recordings."""
@@ -102,17 +123,17 @@ class Decider:
             return None
         return Recorder(case=case, behind=ports, policy_defaults=self.policy_defaults)
 
-    def _with_recording(self, decision: Decision, recorder: Recorder | None) -> Decision:
-        """The decision with its recording; a failure costs the recording, never the decision."""
+    def _recording(self, decision: Decision, recorder: Recorder | None) -> bytes | None:
+        """The recording of a decision; a failure costs the recording, never the decision."""
         if recorder is None:
-            return decision
+            return None
         try:
-            return replace(decision, recording=encoded(recorder.recording()))
+            return encoded(recorder.recording())
         except Exception as error:  # noqa: BLE001  # a bug here must not stop a decision
             log.warning("recording_failed", entry_id=decision.event.entry_id, error=type(error).__name__)
             if self.metrics is not None:
                 self.metrics.count(names.RECORDING_FAILURES)
-            return decision
+            return None
 
 
 def edited_first(event: Event, stored: StoredEvent) -> Event:

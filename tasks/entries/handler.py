@@ -79,7 +79,7 @@ class EntryHandler:
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
             self.hooks.repeated(event, recorded)
             return
-        self.hooks.decided(decision, recorded, starts)
+        await self.hooks.decided(decision, recorded, starts)
         await self.spending.decided(book.account, decision)
 
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,15 +38,18 @@ class OutcomeHooks:
     replied: Callable[[], None]
     escalated: Callable[[], None]
 
-    def decided(self, decision: Decision, recorded: Recorded, starts: int) -> None:
+    async def decided(self, decision: Decision, recorded: Recorded, starts: int) -> None:
         """A decision is stored, by this run or another; ``starts``: how often its entry was granted."""
+        if recorded is not Recorded.DUPLICATE:
+            self._wake_relays(decision)
+            await asyncio.sleep(0)  # a reply is on its way while the rest is noted
         if recorded is Recorded.NEW and self.metrics is not None:
             self.metrics.decided(decision)
         if recorded is Recorded.NEW and self.traces is not None:
             self.traces.decided(decision)
         outcome_log.log_decision(decision, recorded, starts)
-        if recorded is Recorded.DUPLICATE:
-            return
+
+    def _wake_relays(self, decision: Decision) -> None:
         if decision.reply is not None or decision.people_until is not None:
             self.replied()
         if decision.escalation is not None or decision.people_until is not None:

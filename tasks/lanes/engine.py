@@ -156,8 +156,7 @@ class Engine:
             await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
 
     async def _next_entry(self, result: ReadResult, *others: Coroutine[Any, Any, None]) -> None:
-        await self._watch.wait(result.last_id, self._wake.wait(), *others)
-        self._wake.clear()
+        await self._watch.wait(result.last_id, self._wake, *others)
 
     def _plan(self, reserved: int) -> ReadPlan:
         return ANY_ACCOUNT if self._admission is None else self._admission.plan(reserved)

@@ -18,8 +18,10 @@ class EntryWatch:
         self._block_ms = block_ms
         self._arrival: asyncio.Future[None] | None = None
 
-    async def wait(self, last_id: str, *others: Coroutine[Any, Any, Any]) -> None:
+    async def wait(self, last_id: str, woken: asyncio.Event, *others: Coroutine[Any, Any, Any]) -> None:
         """Return when an entry newer than ``last_id`` is there, another wait ends, or after ``block_ms``.
+
+        ``woken`` ends the wait too, and is cleared: a task of its own for it would delay each entry.
 
         Raises:
             RedisError: the connection failed.
@@ -27,14 +29,18 @@ class EntryWatch:
         if self._arrival is None:
             waiting = self._lanes.wait_for_entries(last_id, self._block_ms)
             self._arrival = asyncio.ensure_future(waiting)
+            self._arrival.add_done_callback(lambda _: woken.set())
         tasks = [asyncio.ensure_future(each) for each in others]
+        for task in tasks:
+            task.add_done_callback(lambda _: woken.set())
         try:
-            await asyncio.wait({self._arrival, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-            if self._arrival.done():
-                arrival, self._arrival = self._arrival, None
-                arrival.result()
+            await woken.wait()
         finally:
             await cancel_all(tasks)
+        woken.clear()
+        if self._arrival.done():
+            arrival, self._arrival = self._arrival, None
+            arrival.result()
 
     async def close(self) -> None:
         """End the XREAD."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from typing import Final
 
@@ -11,7 +10,7 @@ import structlog
 from db.costs import budgets
 from db.pool import Pool
 from worker.errors import StorageUnavailable
-from worker.model import Account, BudgetReached, Decision, PriceTable
+from worker.model import Account, BudgetReached, CostLine, Decision, PriceTable
 from worker.ports import Clock
 from worker.recent import Recent
 
@@ -29,11 +28,9 @@ class Spending:
         self._prices = prices
         self._noted: Recent[tuple[str, str, date, float], None] = Recent(MOST_NOTED)
 
-    def priced(self, decision: Decision) -> Decision:
-        """The decision with its cost."""
-        if not decision.usage:
-            return decision
-        return replace(decision, costs=self._prices.lines(decision.usage, decision.decided_at.date()))
+    def costs(self, decision: Decision) -> tuple[CostLine, ...]:
+        """What the models of a decision cost."""
+        return self._prices.lines(decision.usage, decision.decided_at.date())
 
     async def budget(self, account: Account) -> BudgetReached | None:
         """The account's first budget that is spent, or None; over the whole fleet.

@@ -9,9 +9,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from contextlib import nullcontext, suppress
+from functools import cache, partial
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TextIO
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import structlog
@@ -70,17 +71,18 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         bare_exception,
     )
+    handler = _handler(shared)
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[*shared, *RENDERERS],
+        logger_factory=partial(_Lines, handler),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=True,
     )
     _MASKED.clear()
     _MASKS.clear()
     mask(secrets)
     root = logging.getLogger()
-    root.handlers = [_handler(shared)]
+    root.handlers = [handler]
     root.setLevel(level)
     for noisy in ("httpx2", "httpcore2", "aiohttp", "psycopg.pool"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -161,7 +163,7 @@ def _safe(value: object) -> object:
     return _Shown(type(value).__name__) if isinstance(value, BaseException) else HIDDEN
 
 
-def _handler(shared: tuple[Any, ...]) -> logging.Handler:
+def _handler(shared: tuple[Any, ...]) -> logging.StreamHandler[TextIO]:
     logging.raiseExceptions = False  # it would print a failed record's arguments
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
@@ -169,11 +171,7 @@ def _handler(shared: tuple[Any, ...]) -> logging.Handler:
             foreign_pre_chain=(*shared, bare_message),
             pass_foreign_args=True,
             use_get_message=False,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(_json_line),
-                _masked,
-            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *RENDERERS],
         )
     )
     return handler
@@ -194,6 +192,29 @@ def _masked(_logger: WrappedLogger, _method: str, line: Any) -> Any:
     for each in _MASKS:
         line = each.sub(MASK, line)
     return line
+
+
+class _Lines:
+    """Writes our lines beside those of libraries, without a record of ``logging`` for each.
+
+    As in ``logging``, an error of the stream stops no caller.
+    """
+
+    def __init__(self, handler: logging.StreamHandler[TextIO], name: str) -> None:
+        self.name = name
+        self._handler = handler
+
+    def write(self, line: str) -> None:
+        """Write one line."""
+        with suppress(OSError, ValueError), self._handler.lock or nullcontext():
+            self._handler.stream.write(f"{line}\n")
+            self._handler.flush()
+
+    debug = info = warning = error = critical = write
+
+
+RENDERERS: Final = (structlog.processors.JSONRenderer(_json_line), _masked)
+"""The last processors of every line."""
 
 
 def _secret_parts(value: str) -> set[str]:

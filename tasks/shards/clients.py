@@ -3,82 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypedDict, cast
 
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster as SyncRedisCluster
-from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import NoScriptError, RedisClusterException
 from redis.retry import Retry as SyncRetry
 
-
-class _Reporting(AbstractConnection):
-    async def send_packed_command(
-        self, command: bytes | str | Iterable[bytes], check_health: bool = True
-    ) -> None:
-        """Send a command.
-
-        Raises:
-            ConnectionLost: the connection was closed before.
-        """
-        try:
-            await super().send_packed_command(command, check_health)
-        except RuntimeError as error:  # redis-py has disconnected
-            raise ConnectionLost(f"connection closed before the command: {error}") from error
-        except AttributeError as error:
-            raise _lost(error, "command") from error
-
-    async def read_response(self, *args: Any, **options: Any) -> Any:
-        """The answer to a command.
-
-        Raises:
-            ConnectionLost: the connection was closed meanwhile.
-        """
-        try:
-            return await super().read_response(*args, **options)
-        except AttributeError as error:
-            raise _lost(error, "answer") from error
-
-
-def _lost(error: AttributeError, awaited: str) -> Exception:
-    """The error for a stream that is None because another task closed the connection; others are bugs."""
-    return error if error.obj is not None else ConnectionLost(f"connection closed before the {awaited}")
-
-
-class ReportingConnection(_Reporting, Connection):
-    """Over TCP."""
-
-
-class ReportingSSLConnection(_Reporting, SSLConnection):
-    """Over TLS."""
-
-
-class ReportingUnixConnection(_Reporting, UnixDomainSocketConnection):
-    """Over a Unix socket."""
-
-
-REPORTING: Final[dict[Any, type[AbstractConnection]]] = {
-    Connection: ReportingConnection,
-    SSLConnection: ReportingSSLConnection,
-    UnixDomainSocketConnection: ReportingUnixConnection,
-}
-
-
-def report_closed_of_nodes(cluster: Any) -> None:
-    """Give these connections to a cluster's client, whose constructor takes no class."""
-    kind = REPORTING[cluster.connection_kwargs["connection_class"]]
-    for values in (cluster.connection_kwargs, cluster.nodes_manager.connection_kwargs):
-        values["connection_class"] = kind
-    for node in cluster.nodes_manager.startup_nodes.values():
-        node.connection_class = kind
-
+from tasks.shards.connections import REPORTING, report_closed_of_nodes
 
 CLUSTER: Final = "+cluster://"
 NODE_CONNECTIONS: Final = 2_000
@@ -213,6 +151,8 @@ class LuaScript:
 
     async def each(self, keys: Sequence[str], calls: Sequence[Sequence[str | int]]) -> list[Any]:
         """The answers of several calls, given their arguments, in one round trip of a client of asyncio."""
+        if len(calls) == 1:  # for less than half of the cost
+            return [await self(keys=keys, args=calls[0])]
         try:
             return await self._pipelined(("EVALSHA", self.sha, len(keys), *keys), calls)
         except NoScriptError:

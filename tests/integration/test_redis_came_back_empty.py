@@ -15,7 +15,8 @@ from cli.exit_codes import ExitCode
 from db.repair.model import Breach
 from tasks.broker import LosableChannel, use_losable_channels
 from tasks.shards.agreement import agree
-from tasks.shards.clients import REPORTING, close, connect
+from tasks.shards.clients import close, connect
+from tasks.shards.connections import REPORTING
 from tests.support.repairs import (
     REPLIES,
     STREAM,
@@ -113,8 +114,9 @@ async def _closed_by_another_task(url: str, before: str) -> None:
     redis: Any = connect(url)
     connection: Any = redis.connection_pool.make_connection()
     await connection.connect()
-    if before == "command":
+    if before == "command":  # which waits, unlike a list of bytes that is sent at once
         connection.check_health = connection.disconnect
+        await connection.send_packed_command(b"PING\r\n")
     await connection.send_command("PING")
     connection._parser._stream = None
     try:

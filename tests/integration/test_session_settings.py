@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from db.history.conversation_owners import take_conversation
 from db.outgoing.locked_batch import begun
 from db.pool import Pool, create_pool
 from db.review_store import Store
+from db.rows import Values
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
 from sandbox.server import SandboxHandle
@@ -29,6 +31,7 @@ from tests.support.running import settings_of
 from tests.support.samples import event
 
 REPLIES = "test:replies"
+PAUSE_S = 0.3
 DEFAULTS = {
     "default_transaction_isolation": "repeatable read",
     "lock_timeout": "1ms",
@@ -73,12 +76,18 @@ async def test_a_takeover_after_the_relay_began_is_seen(
     async with create_pool(service_url, size=2, application="test") as source:
         await record_decision(source, reply_to(asked))
 
-        async def begun_before_takeover(connection: Connection, lock: str) -> bool:
-            has_lock = await begun(connection, lock)
+        async def taken() -> None:
+            await asyncio.sleep(PAUSE_S / 3)
             await take_conversation(source, takeover(asked), CLOCK.now())
-            return has_lock
 
-        monkeypatch.setattr(outbox, "begun", begun_before_takeover)
+        async def begun_slowly(
+            connection: Connection, lock: str, *reads: str, values: Values | None = None
+        ) -> list[list[dict[str, Any]]] | None:
+            pause = f"SELECT pg_sleep({PAUSE_S})"
+            found, _ = await asyncio.gather(begun(connection, lock, pause, *reads, values=values), taken())
+            return found and found[1:]
+
+        monkeypatch.setattr(outbox, "begun", begun_slowly)
         await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).send_all()
 
     assert await redis.xlen(REPLIES) == 0

@@ -18,7 +18,7 @@ from db.pool import Pool, create_pool
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
 from tests.support.decided import CLOCK, new_event, reply_to, silence_on, takeover
-from tests.support.relays import send_and_die
+from tests.support.relays import send_and_die, stream_entries
 from tests.support.webhooks import add_endpoint
 from worker import conversation_endings
 from worker.model import Decision, EventType
@@ -118,6 +118,22 @@ async def test_a_reply_that_was_sent_is_retracted_when_its_message_is_deleted(
     assert (row["delivered"], row["cancel_reason"]) == ((True, None) if sent else (False, "message_deleted"))
     assert row["retractions"] == int(sent)
     assert row["history"] == []
+
+
+async def test_a_disclosure_that_a_relay_sent_before_it_died_is_not_sent_again(
+    source: Pool, redis: Redis
+) -> None:
+    """Its reply is recorded as delivered by the relay that then sends the next one of the conversation."""
+    notice = "An AI answers."
+    first = await approved(source, disclosure=notice)
+    await send_and_die(source, redis, REPLIES, CLOCK.now())
+    await delete_message(source, first)
+    asked = new_event(conversation_id=first.event.conversation_id)
+    await record_decision(source, reply_to(asked, disclosure=notice))
+    await drain(source, redis)
+    *_, entry = await stream_entries(redis, REPLIES)
+
+    assert (entry["data"]["event_id"], entry["data"]["disclosure"]) == (asked.event_id, None)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import json
 import logging
 import sys
@@ -150,3 +152,19 @@ def test_unquoted_password_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> No
     found = logs.secret_values(Settings(_env_file=None))
 
     assert "pass#word" in found
+
+
+def test_a_line_that_cannot_be_written_stops_no_caller() -> None:
+    """A full disk behind stderr must not end the engine."""
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            """No space is left."""
+            raise OSError(errno.ENOSPC, text)
+
+    logs.configure("INFO")
+    (handler,) = logging.getLogger().handlers
+    assert isinstance(handler, logging.StreamHandler)
+    handler.setStream(Full())
+
+    structlog.get_logger("tasks.test").info("written")

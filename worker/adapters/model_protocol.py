@@ -23,20 +23,23 @@ _THOUGHT: Final = (
 _OPENED: Final = rf"(?:<|&lt;)\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*(?:>|&gt;)"
 _CLOSED: Final = rf"(?:<|&lt;)\s*/\s*{_THOUGHT}\s*(?:>|&gt;)"
 THOUGHTS: Final = tuple(
-    (re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
-    for opened, closed in (
-        (_OPENED, _CLOSED),
-        (r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
-        (rf"\[{_THOUGHT}\](?!\()", rf"\[/{_THOUGHT}\]"),
-        (rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
-        (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
-        (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
-        (r"<\|(?:think(?:ing)?|thoughts?)\|>", r"<\|/(?:think(?:ing)?|thoughts?)\|>"),
-        (r"<\|channel>thought\b", r"<channel\|>"),
-        (r"<(?:unused|ctrl)94>(?:thought)?", r"<(?:unused|ctrl)95>"),
+    (signs, re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
+    for signs, opened, closed in (
+        ("<;", _OPENED, _CLOSED),
+        (".", r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
+        ("]", rf"\[{_THOUGHT}\](?!\()", rf"\[/{_THOUGHT}\]"),
+        ("▷▸", rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
+        ("|", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+        ("|", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+        ("|", r"<\|(?:think(?:ing)?|thoughts?)\|>", r"<\|/(?:think(?:ing)?|thoughts?)\|>"),
+        ("|", r"<\|channel>thought\b", r"<channel\|>"),
+        (">", r"<(?:unused|ctrl)94>(?:thought)?", r"<(?:unused|ctrl)95>"),
     )
 )
-"""Marks around thoughts. All before a lone closing mark is thought, and all after a lone opening mark."""
+"""Marks around thoughts, with signs of which each mark has one.
+
+All before a lone closing mark is thought, and all after a lone opening mark.
+"""
 _CODE: Final = r"```.*?(?:```|\Z)|`[^`\n]*`"
 CODE: Final = re.compile(_CODE, re.DOTALL)
 ASIDES: Final = re.compile(
@@ -152,8 +155,9 @@ def spoken(text: str) -> str:
     if (labelled := LABELLED.match(text)) is not None:
         text = text[labelled.end() :].lstrip(" *")
     text = ASIDES.sub(lambda found: found["code"] or "", text)
-    for opened, closed in THOUGHTS:
-        text = _without_thoughts(text, opened, closed)
+    for signs, opened, closed in THOUGHTS:
+        if any(sign in text for sign in signs):
+            text = _without_thoughts(text, opened, closed)
     if started := list(SOLUTION.finditer(text)):
         text = text[started[-1].end() :]
     while (role := ROLE.match(text)) is not None:

@@ -147,9 +147,9 @@ async def assess(
     ``verdicts``: the account wants supported parts sent, which a reading of each sentence shows.
     """
     case = _case(query, evidence, draft)
-    if (found := _without_checks(case, policy)) is not None:
-        return JudgedAssessment(assessment=found)
     promises = promises_of(case)
+    if (found := _without_checks(case, policy, promises)) is not None:
+        return JudgedAssessment(assessment=found)
     wanted = wanted_readings(case, policy) | Wanted(verdicts=bool(promises and judge))
     if wanted and verdicts:
         wanted |= Wanted(verdicts=True)
@@ -171,14 +171,14 @@ def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
     return DraftCase(query=encodable_text(query), evidence=texts, draft=encodable_text(draft))
 
 
-def _without_checks(case: DraftCase, policy: Policy) -> Assessment | None:
+def _without_checks(case: DraftCase, policy: Policy, promises: Sequence[str]) -> Assessment | None:
     """The assessment of a draft that no policy checks; None for a draft that states something."""
     design = design_name(policy)
     if not policy.enabled:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
-    if promises_of(case) or not policy.gate or case.evidence.moderation_hit:
+    if promises or not policy.gate or case.evidence.moderation_hit:
         return None
     kind = unchecked_kind(case)
     return None if kind is None else unchecked_assessment(design, policy, kind)

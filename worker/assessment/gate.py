@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something, without_citations
+from worker.assessment.text.once import once
 from worker.assessment.text.quantities import stated_numbers
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
@@ -189,6 +190,7 @@ def _is_passed_over(line: Message) -> bool:
     return line.role is MessageRole.USER and is_acknowledgement(line.text)
 
 
+@once
 def reply_kind(text: str) -> ReplyKind:
     """The kind of a draft or of an author's message; in doubt an answer, which is checked."""
     if is_non_answer(text):

@@ -208,7 +208,9 @@ def _decided(
     checked: CheckedReading | None = None,
 ) -> Assessment:
     """An assessment of this policy; what a judge read stands beside it."""
-    fallback = text_in_language(policy.fallbacks, author_language(case))
+    fallback = None
+    if action is Action.FALLBACK:
+        fallback = text_in_language(policy.fallbacks, author_language(case))
     return Assessment(
         policy=policy_name("calibrated", policy.version),
         confidence=round(confidence, 6),
@@ -219,7 +221,7 @@ def _decided(
         failed_checks=tuple(failed),
         reasons=reasons,
         explanation=explanation,
-        fallback_text=fallback if action is Action.FALLBACK else None,
+        fallback_text=fallback,
         support=checked.support if checked else (confidence or None),
         relevance=checked.relevance if checked and policy.check_relevance else None,
         sentences=checked.sentences if checked else (),
