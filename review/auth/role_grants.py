@@ -11,36 +11,8 @@ from db import access_log
 from db.access_log import LogEntry
 from db.connection import Connection
 from db.people import changes, records, sign_ins
-from db.people.records import EVERY_ACCOUNT, Person, RoleGrant
-from review.access import Right, accounts_with
-from review.auth import passwords
-
-
-def administers_every_account(admin: Person) -> bool:
-    """Whether an administrator also manages passwords and access; other administrators give roles only."""
-    return accounts_with(admin, Right.ADMIN) is None
-
-
-def may_see(admin: Person, person: Person) -> bool:
-    """Whether a person is on the administrator's list: by a role on one of their accounts, or on all."""
-    return administers_every_account(admin) or bool(visible_roles(admin, person))
-
-
-def may_grant(admin: Person, user_id: str) -> bool:
-    """Whether an administrator gives and takes roles on this account; ``*`` needs every account."""
-    mine = accounts_with(admin, Right.ADMIN)
-    return mine is None or (user_id != EVERY_ACCOUNT and user_id in mine)
-
-
-def may_grant_all_of(admin: Person, person: Person) -> bool:
-    """Whether an administrator gives and takes every role that a person has."""
-    return all(may_grant(admin, user_id) for user_id in person.accounts)
-
-
-def visible_roles(admin: Person, person: Person) -> tuple[RoleGrant, ...]:
-    """The roles that an administrator sees: on their accounts, and on all."""
-    mine = accounts_with(admin, Right.ADMIN)
-    return tuple(each for each in person.grants if mine is None or each.user_id in {*mine, EVERY_ACCOUNT})
+from db.people.records import Person, RoleGrant
+from review.auth import grant_limits, passwords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,4 +76,6 @@ async def giver_lacks_account(connection: Connection, person: Person, accounts: 
     if person.password_given_by is None:
         return False
     giver = await records.get_person(connection, person.password_given_by)
-    return giver is None or giver.disabled or not all(may_grant(giver, each) for each in accounts)
+    return (
+        giver is None or giver.disabled or not all(grant_limits.may_grant(giver, each) for each in accounts)
+    )

@@ -10,7 +10,7 @@ from db.connection import Connection
 from db.people import changes, invitations, records
 from db.people.records import Person, Role, RoleGrant
 from review.access import Right
-from review.auth import passwords, role_grants
+from review.auth import grant_limits, passwords, role_grants
 from review.auth.credentials import LOGIN_CHARS, NAME_CHARS
 from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
@@ -29,7 +29,7 @@ async def list_people(
         invited = await invitations.list_invitations(connection, administered, now=visit.now)
     return visit.render(
         "people.html",
-        rows=[(each, role_grants.visible_roles(visit.person, each)) for each in found],
+        rows=[(each, grant_limits.visible_roles(visit.person, each)) for each in found],
         invited=invited,
         administered=administered,
         roles=tuple(Role),
@@ -42,7 +42,7 @@ async def list_people(
 async def add_person(visit: Visit) -> Response:
     """Add a person with a role, or give the role to a person who exists; without every account, invite."""
     login, grant = _login(visit), grant_of_form(visit)
-    if not role_grants.administers_every_account(visit.person):
+    if not grant_limits.administers_every_account(visit.person):
         return await invite_person(visit, login, grant)
     name = visit.field("name").strip()
     if len(name) > NAME_CHARS or not name.isprintable():
@@ -88,7 +88,7 @@ def grant_of_form(visit: Visit) -> RoleGrant:
     user_id, role = visit.field("account").strip(), visit.field("role")
     if role not in set(Role) or not user_id:
         raise Refused(400, "Role", _("Choose an account and a role."))
-    if not role_grants.may_grant(visit.person, user_id):
+    if not grant_limits.may_grant(visit.person, user_id):
         raise Refused(403, "Not allowed", "You do not administer this account.")
     return RoleGrant(user_id=user_id, role=Role(role))
 

@@ -13,7 +13,7 @@ from db.connection import Connection
 from db.people import api_tokens, changes, records, second_factors, sign_ins
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.access import Right
-from review.auth import role_grants
+from review.auth import grant_limits, role_grants
 from review.auth.role_grants import GrantResult
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -27,7 +27,7 @@ async def show_person(visit: Visit) -> Response:
     """One person; who may know passwords is for administrators of every account."""
     async with visit.store.reading() as connection:
         person = await _person(visit, connection)
-        if not role_grants.administers_every_account(visit.person):
+        if not grant_limits.administers_every_account(visit.person):
             return _page(visit, person)
         known = await role_grants.giver_lacks_account(connection, person, person.accounts)
         may_know_passwords_of = (
@@ -66,7 +66,7 @@ async def revoke_role(visit: Visit) -> Response:
         await visit.log(LoggedAction.PEOPLE, connection=connection, user_id=unwanted.user_id, detail=detail)
         await _end_tokens(visit, connection, person)
         left = await records.get_person(connection, person.person_id)
-    if left is None or not role_grants.may_see(visit.person, left):
+    if left is None or not grant_limits.may_see(visit.person, left):
         return visit.redirect("people")
     return visit.redirect("person", "saved=1", person_id=person.person_id)
 
@@ -76,7 +76,7 @@ async def manage_person(visit: Visit) -> Response:
 
     For administrators of every account: no refusal depends on roles beyond one's own accounts.
     """
-    if not role_grants.administers_every_account(visit.person):
+    if not grant_limits.administers_every_account(visit.person):
         raise Refused(403, "Not allowed", "Administrators of every account manage passwords and access.")
     what, given = visit.field("what"), GrantResult()
     async with visit.store.writing() as connection:
@@ -127,7 +127,7 @@ async def _remove_factor(_: Visit, connection: Connection, person: Person) -> di
 
 async def _needs_invitation(visit: Visit, connection: Connection, person: Person, grant: RoleGrant) -> bool:
     """Whether only the person can accept: on a new account, or with a password a stranger may know."""
-    if role_grants.administers_every_account(visit.person):
+    if grant_limits.administers_every_account(visit.person):
         return False
     if grant.user_id not in person.accounts:
         return True
@@ -136,7 +136,7 @@ async def _needs_invitation(visit: Visit, connection: Connection, person: Person
 
 async def _end_tokens(visit: Visit, connection: Connection, person: Person) -> None:
     """End API tokens, but none that reads other administrators' accounts; logged without an account."""
-    if not role_grants.may_grant_all_of(visit.person, person):
+    if not grant_limits.may_grant_all_of(visit.person, person):
         return
     ended = await api_tokens.revoke_all_tokens(connection, person.person_id, now=visit.now)
     detail = {"changed": "API tokens revoked", "login": person.login, "keys_revoked": ended}
@@ -169,7 +169,7 @@ async def _not_the_last(connection: Connection, person: Person) -> None:
 async def _person(visit: Visit, connection: Connection) -> Person:
     missing = Refused(404, "Not found", "No person on your accounts has this address.")
     person = await records.get_person(connection, visit.path_id("person_id", missing))
-    if person is None or not role_grants.may_see(visit.person, person):
+    if person is None or not grant_limits.may_see(visit.person, person):
         raise missing
     return person
 
@@ -185,10 +185,10 @@ def _page(
     return visit.render(
         "person.html",
         person=person,
-        grants=role_grants.visible_roles(visit.person, person),
+        grants=grant_limits.visible_roles(visit.person, person),
         administered=visit.accounts(Right.ADMIN),
         roles=tuple(Role),
-        may_grant=lambda user_id: role_grants.may_grant(visit.person, user_id),
+        may_grant=lambda user_id: grant_limits.may_grant(visit.person, user_id),
         saved="saved" in visit.request.query_params,
         given=given,
         giver_lacks_account=giver_lacks_account,
