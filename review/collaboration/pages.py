@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -13,11 +14,14 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.collaboration import assignments, colleagues, comments
 from db.collaboration.assignments import AssignedDecision, ChangedSince, HeldByAnother
+from db.collaboration.colleagues import Colleague
 from db.collaboration.comments import COMMENT_CHARS, NewComment
 from db.connection import Connection
+from db.people.records import Role
+from db.reviews import queue_items
 from review.access import Right
-from review.collaboration.requests import colleague_named, decision_of_path, refuse_held
 from review.decision.collaboration_panel import READERS, REVIEWERS
+from review.decision.page import load_row
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.queues.review_pages import redirect_to_decision
@@ -173,3 +177,31 @@ async def _changing(visit: Visit, made: AssignedDecision) -> AsyncIterator[Conne
     except ChangedSince:
         text = _("It was assigned again or reviewed since. Load the page again.")
         raise Refused(409, _("Changed since"), text) from None
+
+
+async def decision_of_path(visit: Visit, right: Right) -> AssignedDecision:
+    """The decision of the path, for a change; refused as its page is, or without the right."""
+    row = await load_row(visit)
+    visit.require(right, row["user_id"])
+    made: datetime = row["created_at"]
+    return AssignedDecision(
+        decision_id=row["id"], decision_at=made, user_id=row["user_id"], by=visit.person.login
+    )
+
+
+async def refuse_held(visit: Visit, connection: Connection, decision_id: UUID) -> None:
+    """Refuse (409) while the person holds the decision in a queue: its kind must not show."""
+    if await queue_items.held_item(connection, decision_id, visit.person.person_id) is not None:
+        text = _("You hold this decision in a queue. Answer, skip or release it first.")
+        raise Refused(409, _("Not now"), text)
+
+
+async def colleague_named(
+    connection: Connection, user_id: str, roles: tuple[Role, ...], login: str
+) -> Colleague:
+    """The person of a login with one of the roles; refused (422) alike for unknown people and strangers."""
+    found = await colleagues.colleagues_named(connection, user_id, roles, (login.strip().lower(),))
+    if not found:
+        text = _("Write the login of a person who has the right on this account, as the list suggests.")
+        raise Refused(422, _("Unknown person"), text)
+    return found[0]

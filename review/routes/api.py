@@ -160,15 +160,7 @@ API: Final = (
         query=LOG_FILTERS,
         response=shapes.AccessLog,
     ),
-    PageRoute(
-        path="/api/v1/openapi.json",
-        name="openapi",
-        handler=openapi.show_openapi,
-        right=Right.SIGNED_IN,
-        api=True,
-        summary="This document",
-        response=shapes.Document,
-    ),
+    openapi.ROUTE,
     PageRoute(
         path="/api/v1/figures",
         name="api_figures",

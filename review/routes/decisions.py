@@ -15,7 +15,7 @@ from review.escalations import inbox
 from review.escalations import pages as answer_pages
 from review.http import identifiers  # noqa: F401  # it declares the convertor of the paths
 from review.http.page_routes import get, post
-from review.lists import decisions_page, jobs_page, list_layout_page, list_search, views_page
+from review.lists import decisions_page, jobs_page, list_search, views_page
 from review.profile import profile_page
 from review.queues import bulk_pages, item_pages, queue_pages, review_pages
 from review.subjects import page as subject_page
@@ -23,7 +23,7 @@ from review.subjects import page as subject_page
 DECISIONS: Final = (
     get("/decisions/search", "decision_search", list_search.suggest_filters, Right.VIEW),
     get("/decisions/count", "decisions_count", decisions_page.show_count, Right.VIEW),
-    post("/decisions/layout", "decisions_layout", list_layout_page.save_layout, Right.VIEW),
+    post("/decisions/layout", "decisions_layout", views_page.save_layout, Right.VIEW),
     # one decision
     get("/decisions/{decision_id}", "decision", decision_page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/reveal", "decision_reveal", decision_page.reveal_texts, Right.VIEW),
