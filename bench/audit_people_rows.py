@@ -121,7 +121,8 @@ INSERT INTO escalations (decision_id, user_id, event_id, conversation_id, messag
         reason_code, queue, opened_at, closed_at, closed_by, cause)
     SELECT id, user_id, event_id, conversation_id, message_id, author_id, scope, reason_code, '', created_at,
         CASE WHEN rank > 1 OR n % 20 > 0 THEN now() END, CASE WHEN rank > 1 OR n % 20 > 0 THEN 'bench' END,
-        CASE WHEN rank > 1 OR n % 20 > 0 THEN 'answered' END
+        CASE WHEN rank > 1 OR n % 20 > 0
+            THEN (ARRAY['idle', 'reviewed', 'answered'])[least(3, 1 + n % 10)] END
     FROM (SELECT picked.*, row_number() OVER (PARTITION BY user_id, conversation_id ORDER BY created_at DESC)
         AS rank FROM picked WHERE decision = 'escalate') AS each;
 INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind, text,
@@ -136,6 +137,11 @@ INSERT INTO answers (id, decision_id, decision_at, user_id, conversation_id, mes
     SELECT gen_random_uuid(), picked.id, created_at, user_id, conversation_id, message_id, scope, 'written',
         'From nine to six.', staff.id, staff.login, false, 1, least(created_at + interval '1 hour', now())
     FROM picked JOIN staff ON staff.number = n % 200 WHERE decision = 'escalate';
+INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+        delivered_at, cancelled_at, origin)
+    SELECT user_id, 'person:' || id, id, conversation_id, message_id, scope, text, created_at,
+        CASE WHEN chance > 0 THEN created_at END, CASE WHEN chance = 0 THEN created_at END, 'person'
+    FROM (SELECT *, abs(hashtext(id::text)::bigint) % 200 AS chance FROM answers) AS each;
 INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, changed_by, cause, changes)
     SELECT user_id, conversation_id, max(created_at) + interval '1 hour', max(created_at), 'bench',
         'command', 1
@@ -146,6 +152,57 @@ INSERT INTO quarantine (user_id, conversation_id, message_id, decision_id, role,
         created_at + interval '30 days', n FROM picked WHERE reason_code LIKE '%FLAGGED%';
 INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
     SELECT user_id, event_id, n || '-0', id, created_at FROM picked ON CONFLICT DO NOTHING
+"""
+FEEDBACK: Final = """
+INSERT INTO customer_feedback (id, decision_id, decision_at, user_id, conversation_id, message_id, author_id,
+        thumb, wrong, rated_at, created_at, joined_at)
+    SELECT own_id, id, created_at, user_id, conversation_id, message_id, author_id,
+        CASE WHEN n % 9 = 0 THEN 'down' WHEN n % 9 = 3 THEN 'up' END,
+        CASE WHEN n % 9 = 0 THEN true WHEN n % 9 = 3 THEN false END, own_at, own_at, own_at
+    FROM (SELECT picked.*, lead(id) OVER later AS own_id, lead(created_at) OVER later AS own_at
+        FROM picked WINDOW later AS (PARTITION BY user_id ORDER BY n)) AS each
+    WHERE decision = 'respond' AND n % 3 = 0 AND own_id IS NOT NULL;
+INSERT INTO unmoderated_texts (decision_id, decided_at, user_id, conversation_id, message_id, author_id,
+        event_id, scope, roles, checked_at, result, matched_rule)
+    SELECT id, created_at, user_id, conversation_id, message_id, author_id, event_id, scope, '{user}',
+        CASE WHEN n % 200 > 0 THEN created_at + interval '1 hour' END,
+        CASE WHEN n % 50 = 10 THEN 'flagged' WHEN n % 200 > 0 THEN 'clear' END,
+        CASE WHEN n % 50 = 10 THEN 'openai_moderation:violence' END
+    FROM picked WHERE decision = 'respond' AND n % 10 = 0;
+INSERT INTO checks (user_id, event_id, decision_id, created_at, conversation_id, author_id, request_hash,
+        verdict)
+    SELECT user_id, event_id, id, created_at, conversation_id, author_id, md5(event_id), '{"action": "send"}'
+    FROM picked JOIN ai_decisions USING (user_id, id, created_at, event_id, conversation_id, author_id)
+    WHERE snapshot_json ->> 'type' = 'check' ON CONFLICT DO NOTHING;
+INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, done_at, created_at)
+    SELECT queues.id, decision_id, decision_at, user_id, min(objection),
+        CASE WHEN abs(hashtext(decision_id::text)::bigint) % 3 > 0 THEN now() END, min(objected_at)
+    FROM objections, queues WHERE kind = 'objections' GROUP BY 1, 2, 3, 4 ON CONFLICT DO NOTHING;
+UPDATE queues SET filled_to = now() WHERE kind <> 'hand'
+"""
+TRIALS: Final = """
+INSERT INTO trials (id, user_id, kind, candidate_id, base_version, changes, done, counts)
+    SELECT uuidv7(interval '-2 days'), user_id, 'shadow', id, base_version, changes, 500, '{"unchanged": 490}'
+    FROM candidates WHERE created_by = 'bench';
+INSERT INTO trial_steps (trial_id, kind, made_by, reason)
+    SELECT id, 'start', 'bench', 'a try' FROM trials, generate_series(1, 5);
+INSERT INTO shadow_results (id, shadow_id, decision_id, candidate_id, user_id, conversation_id, author_id,
+        decision_at, kind, before_code, decision, reason_code, reason)
+    SELECT uuidv7(), trials.id, picked.id, candidate_id, user_id, conversation_id, author_id, created_at,
+        'newly_stopped', picked.reason_code, 'ignore', 'FLAGGED_RULE', 'a keyword'
+    FROM picked JOIN trials USING (user_id) WHERE kind = 'shadow' AND n % 10 = 3;
+INSERT INTO golden_set_items (id, set_id, user_id, row_id, source, conversation_id, author_id, expected,
+        labelled_by, content, recorded_at)
+    SELECT uuidv7(), id, user_id, number::text, 'import', '', '', 'answer', 'bench',
+        jsonb_build_object('event', jsonb_build_object('event_id', number::text, 'entry_id', '1-0',
+            'user_id', user_id, 'scope', 'chat', 'conversation_id', '', 'message_id', '', 'author_id', '',
+            'text', 'When are you open?', 'created_at', now(), 'received_at', now())), now()
+    FROM golden_sets, generate_series(1, 500) AS number;
+INSERT INTO figure_goals (user_id, measure, share, set_by)
+    SELECT 'account-' || account, measure, 0.1, 'bench' FROM generate_series(0, 199) AS account,
+        unnest(ARRAY['blocked', 'escalated', 'failed', 'overturned']) AS measure;
+INSERT INTO sign_in_attempts (at, address, login, worked)
+    SELECT at, address, person, true FROM access_log WHERE id % 10 = 0
 """
 APPEALS: Final = """
 INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id, message_id, author_id,
@@ -187,6 +244,10 @@ INSERT INTO jobs (id, person_id, kind, params, state, total, done, finished_at)
     FROM generate_series(1, 200);
 INSERT INTO saved_views (id, person_id, name, query) SELECT gen_random_uuid(), %(id)s, 'View ' || n,
     'decision=ignore' FROM generate_series(1, 40) AS n;
+INSERT INTO api_tokens (id, person_id, name, token_hash, prefix, expires_at)
+    SELECT gen_random_uuid(), %(id)s, 'Program ' || n, decode(md5(%(id)s::text || n), 'hex'), 'hgt_',
+        now() + interval '1 day'
+    FROM generate_series(1, 20) AS n;
 INSERT INTO comment_mentions (comment_id, person_id, user_id) SELECT id, %(id)s, user_id
     FROM decision_comments ORDER BY id LIMIT 2000;
 UPDATE decision_assignments SET person_id = %(id)s WHERE decision_id IN (
@@ -207,6 +268,8 @@ def fill_people_rows(connection: psycopg.Connection) -> None:
         REVIEWS,
         COLLABORATION,
         ANSWERS,
+        FEEDBACK,
+        TRIALS,
         APPEALS,
         WEBHOOKS,
         "VACUUM ANALYZE",

@@ -11,6 +11,7 @@ import psycopg
 
 from db.figures import hourly
 from db.review_store import Store
+from trials.jobs.suggesting import compute_due
 
 DAYS: Final = 30
 ACCOUNTS: Final = 200
@@ -43,6 +44,7 @@ SHARES: Final = {
 }
 """Decisions by reason, in ten-thousandths: rare ones are what reviewers look for."""
 LIKE: Final = {
+    "NO_EVIDENCE": "NO_ANSWER",
     "AI_DISABLED": "UNKNOWN_ACCOUNT",
     "CHATS_DISABLED": "UNKNOWN_ACCOUNT",
     "TOO_LATE": "UNKNOWN_ACCOUNT",
@@ -82,7 +84,9 @@ SELECT at, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7
         THEN 'flagged_keyword:w' || floor(power(mod(two, 10000) / 10000.0, 3) * 3000)
         ELSE model.matched_rule END,
     front.text || ' ' || back.text || CASE WHEN mod(n, 100000) = 77 THEN ' kumquat' ELSE '' END,
-    jsonb_set(model.snapshot_json, '{rules_version}', to_jsonb(1 + n * 5 / total)), model.degraded
+    jsonb_set(model.snapshot_json, '{rules_version}', to_jsonb(1 + n * 5 / total))
+        || CASE WHEN mod(two, 40) = 7 THEN '{"type": "check"}'::jsonb ELSE '{}' END,
+    model.degraded
 FROM (
     SELECT n, total, digest, one, two,
         %(now)s::timestamptz
@@ -168,12 +172,17 @@ def _choices(connection: psycopg.Connection) -> None:
                 length = chance.randint(2, 14)
                 copy.write_row((number, " ".join(chance.choices(words, cum_weights=weights, k=length))))
         cursor.execute(COUNTED)
+        lacking = cursor.execute("SELECT DISTINCT reason_code FROM choice WHERE many IS NULL").fetchall()
+        if lacking:
+            raise RuntimeError(f"no decision of the demo stands for {lacking}: add a line to LIKE")
         cursor.execute("ANALYZE model; ANALYZE choice; ANALYZE fragment")
 
 
 async def figures_counted(url: str) -> None:
-    """Count every hour, as a running server would have, so that counting does not compete with the pages."""
-    async with Store(url, size=1) as store:
+    """Count every hour, and compute suggestions, as a running server would have before a page is opened."""
+    async with Store(url, size=2) as store:
+        while await compute_due(store, datetime.now(UTC)):
+            pass
         while True:
             async with store.writing() as connection:
                 if await hourly.fill_next(connection, now=datetime.now(UTC)) is None:

@@ -278,7 +278,7 @@ ai_decisions: Final = table(
     sa.CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
     sa.CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),
     index("ix_ai_decisions_account", "user_id", "created_at", "id"),
-    index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at"),
+    index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at", "id"),
     index("ix_ai_decisions_reason", "reason_code", "created_at", "id"),
     index("ix_ai_decisions_account_reason", "user_id", "reason_code", "created_at", "id"),
     index(
@@ -471,6 +471,11 @@ outbox: Final = table(
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
     index("ix_outbox_cancelled", "user_id", "event_id", where="cancelled_at IS NOT NULL"),
+    index(
+        "ix_outbox_cancelled_answers",
+        "decision_id",
+        where="cancelled_at IS NOT NULL AND origin = 'person'",
+    ),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
     postgresql_with=VACUUMED_BY_COUNT,
 )

@@ -14,7 +14,7 @@ def closed_ending(event: Event, account: Account, now: datetime) -> Ending | Non
     """The ending when this event is out of scope, else None."""
     if account.version == 0:
         return endings.silent_ending(
-            Reason.UNKNOWN_ACCOUNT, f"no ai_rules row for account {event.user_id!r}, AI is off"
+            Reason.UNKNOWN_ACCOUNT, f"account {event.user_id!r} has no settings, AI is off"
         )
     if not account.ai_control_enabled:
         return endings.silent_ending(Reason.AI_DISABLED, "ai_control_enabled is false for this account")

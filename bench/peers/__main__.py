@@ -1,10 +1,10 @@
 """The same messages through Hushgate and through other libraries, in one run: ``make bench-peers``.
 
 Each peer answers through the same stub server without latency: keywords and moderation of the message,
-completion, keywords and moderation of the reply. CPU is that of the measured process: of a library, the
-process that calls it; of Hushgate, the worker. Stub server, Redis, Postgres and publisher are other processes
-and not counted. What each peer does and does not do is in ``bench/results/peers.md``. Compare ratios within
-one run only.
+completion, keywords and moderation of the reply; where named, a judge reads the reply too. CPU is that of the
+measured process: of a library, the process that calls it; of Hushgate, the worker. Stub server, Redis,
+Postgres and publisher are other processes and not counted. What each peer does and does not do is in
+``bench/results/peers.md``. Compare ratios within one run only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -42,12 +42,25 @@ NO_REPORTS = {"DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A library: the module that calls it, the virtual environment it runs in, and ``Task.judged``."""
+    """A library: the module that calls it, and the virtual environment it runs in, whose lock file pins it.
 
-    name: str
+    Attributes:
+        package: its distribution.
+        engine: which of its engines is called, and whether with a judge.
+    """
+
+    package: str
+    engine: str
     module: str
     environment: str
     judged: bool = False
+
+    @property
+    def name(self) -> str:
+        """Package, version and engine."""
+        lock = Path(__file__).with_name(f"{self.environment}.lock").read_text()
+        version = lock.partition(f"\n{self.package}==")[2].split()[0]
+        return f"{self.package} {version}, {self.engine}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +69,8 @@ class PeerResult:
 
     Attributes:
         answered: messages that got a reply.
-        per_cpu_s: messages a second of CPU of the measured process.
         per_s: messages a second of time, with the other processes on the same cores.
-        requests: per message, of moderation and of completion, as the stub server counted them.
+        moderation_requests, completion_requests, judge_requests: per message, as the stub server counted.
         load: of the machine over the last minute, at the end.
     """
 
@@ -66,25 +78,31 @@ class PeerResult:
     concurrency: int
     answered: int
     cpu_ms: float
-    per_cpu_s: float
     per_s: float
     moderation_requests: float
     completion_requests: float
+    judge_requests: float
     load: float
 
 
-PEERS = (
-    Peer(name="openai SDK by hand", module="bench.peers.openai_by_hand", environment="openai_guardrails"),
-    Peer(
-        name="openai SDK by hand, with a judge",
-        module="bench.peers.openai_by_hand",
-        environment="openai_guardrails",
-        judged=True,
-    ),
-    Peer(name="openai-guardrails", module="bench.peers.openai_guardrails", environment="openai_guardrails"),
-    Peer(name="NeMo Guardrails", module="bench.peers.nemo", environment="nemo"),
+BY_HAND = Peer(
+    package="openai", engine="by hand", module="bench.peers.openai_by_hand", environment="openai_guardrails"
 )
-OURS = "Hushgate"
+PEERS = (
+    BY_HAND,
+    replace(BY_HAND, engine="by hand with a judge", judged=True),
+    Peer(
+        package="openai-guardrails",
+        engine="GuardrailsAsyncOpenAI",
+        module="bench.peers.openai_guardrails",
+        environment="openai_guardrails",
+    ),
+    Peer(package="litellm", engine="proxy", module="bench.peers.litellm_proxy", environment="litellm"),
+    Peer(package="nemoguardrails", engine="LLMRails", module="bench.peers.nemo", environment="nemo"),
+    Peer(package="nemoguardrails", engine="IORails", module="bench.peers.nemo_iorails", environment="nemo"),
+)
+OURS = {False: "Hushgate, judge off", True: "Hushgate"}
+"""By whether the judge is on."""
 
 
 def measured(
@@ -100,10 +118,10 @@ def measured(
         concurrency=concurrency,
         answered=answered,
         cpu_ms=round(cpu_s / answered * 1000, 2),
-        per_cpu_s=round(answered / cpu_s, 1),
         per_s=round(answered / elapsed_s, 1),
         moderation_requests=round(sandbox.calls("moderations") / answered, 3),
         completion_requests=round(sandbox.calls("chat") / answered, 3),
+        judge_requests=round(sandbox.calls("judge") / answered, 3),
         load=round(os.getloadavg()[0], 1),
     )
 
@@ -132,16 +150,16 @@ def of_peer(peer: Peer, environments: Path, texts: list[str], concurrency: int) 
             return measured(peer.name, concurrency, sandbox, watch, work)
 
 
-def of_hushgate(stack: Stack, texts: list[str], concurrency: int) -> PeerResult:
+def of_hushgate(stack: Stack, texts: list[str], concurrency: int, *, judge: bool) -> PeerResult:
     """A whole worker, from publishing to the reply stream."""
     with (
         start() as sandbox,
-        hushgate.running(stack, sandbox) as watch,
+        hushgate.running(stack, sandbox, judge=judge) as watch,
         Redis.from_url(stack.redis_url) as redis,
     ):
-        publisher = hushgate.Publisher(redis=redis, concurrency=concurrency, run=f"{concurrency}")
+        publisher = hushgate.Publisher(redis=redis, concurrency=concurrency, run=f"{concurrency}-{judge}")
         publisher.answered(messages(WARM_UP))
-        result = measured(OURS, concurrency, sandbox, watch, lambda: publisher.answered(texts))
+        result = measured(OURS[judge], concurrency, sandbox, watch, lambda: publisher.answered(texts))
     hushgate.check_endings(stack)
     return result
 
@@ -184,18 +202,17 @@ def _expect(client: subprocess.Popen[str], wanted: str) -> None:
 
 
 def table(results: list[PeerResult]) -> Table:
-    """The results for people; the last column is that of Hushgate divided by the line's."""
-    ours = {each.concurrency: each.per_cpu_s for each in results if each.name == OURS}
-    shown = Table("", "at once", "CPU ms/message", "per CPU s", "per s", "requests/message", "Hushgate/this")
+    """The results for people; the last column divides by Hushgate with a judge where the line has one."""
+    ours = {(each.concurrency, each.name): each.cpu_ms for each in results if each.name in OURS.values()}
+    shown = Table("", "at once", "CPU ms/message", "per s", "moderation, model, judge", "Hushgate/this")
     for each in results:
         shown.add_row(
             each.name,
             f"{each.concurrency}",
             f"{each.cpu_ms}",
-            f"{each.per_cpu_s}",
             f"{each.per_s}",
-            f"{each.moderation_requests} + {each.completion_requests}",
-            f"{ours[each.concurrency] / each.per_cpu_s:.2f}",
+            f"{each.moderation_requests} + {each.completion_requests} + {each.judge_requests}",
+            f"{ours[each.concurrency, OURS[each.judge_requests > 0]] / each.cpu_ms:.2f}",
         )
     return shown
 
@@ -215,8 +232,9 @@ def main(
             for peer in PEERS:
                 print(f"{peer.name}: {count} messages, {at_once} at once ...", file=sys.stderr)
                 results.append(_written(of_peer(peer, environments, texts, at_once)))
-            print(f"{OURS}: {count} messages, {at_once} at once ...", file=sys.stderr)
-            results.append(_written(of_hushgate(stack, texts, at_once)))
+            for judge, ours in OURS.items():
+                print(f"{ours}: {count} messages, {at_once} at once ...", file=sys.stderr)
+                results.append(_written(of_hushgate(stack, texts, at_once, judge=judge)))
     if sys.stdout.isatty():
         Console().print(table(results))
 

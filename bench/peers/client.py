@@ -26,7 +26,7 @@ class Task:
     Attributes:
         base_url: of the stub server, for moderation and completion.
         concurrency: messages at once.
-        judged: ask a model about each reply too, as Hushgate's judge does.
+        judged: whether a model is asked about each reply too, as Hushgate's judge does.
     """
 
     base_url: str

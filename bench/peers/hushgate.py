@@ -65,12 +65,13 @@ class Publisher:
 
 
 @contextmanager
-def running(stack: Stack, sandbox: SandboxHandle) -> Iterator[WatchedWorker]:
+def running(stack: Stack, sandbox: SandboxHandle, *, judge: bool) -> Iterator[WatchedWorker]:
     """A worker on empty streams."""
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
         words = ["celery", "-A", "tasks.app", "worker"]
-        with worker(words, pipeline_environment(stack, sandbox)) as watch:
+        environment = pipeline_environment(stack, sandbox) | ({} if judge else {"HUSHGATE_JUDGE": "off"})
+        with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch
 

@@ -33,13 +33,17 @@ define subflow moderation check output
 
 def make_answer(task: Task) -> Answer:
     """The rails refuse with a fixed text."""
-    rails: Any = LLMRails(RailsConfig.from_content(colang_content=FLOWS, yaml_content=_configuration(task)))
+    config = rails_with(
+        task,
+        input_flows=["regex check input", "moderation check input"],
+        output_flows=["regex check output", "moderation check output"],
+    )
+    content = RailsConfig.from_content(colang_content=FLOWS, yaml_content=json.dumps(config))
+    rails: Any = LLMRails(content)
     client = httpx.AsyncClient(base_url=task.base_url)
 
     async def moderate(text: str) -> bool:
-        response = await client.post("/moderations", json={"model": MODERATION_MODEL, "input": text})
-        response.raise_for_status()
-        return bool(response.json()["results"][0]["flagged"])
+        return await is_flagged(client, text)
 
     rails.register_action(moderate, "moderate")
 
@@ -52,24 +56,29 @@ def make_answer(task: Task) -> Answer:
     return answer
 
 
-def _configuration(task: Task) -> str:
-    """JSON, which is YAML too."""
+async def is_flagged(client: httpx.AsyncClient, text: str) -> bool:
+    """Whether moderation flags the text."""
+    response = await client.post("/moderations", json={"model": MODERATION_MODEL, "input": text})
+    response.raise_for_status()
+    return bool(response.json()["results"][0]["flagged"])
+
+
+def rails_with(task: Task, *, input_flows: list[str], output_flows: list[str]) -> dict[str, Any]:
+    """The configuration with these rails; JSON is YAML too."""
     patterns = {
         "patterns": [rf"\b{re.escape(word)}\b" for word in task.keywords],
         "case_insensitive": True,
     }
     parameters = {"base_url": task.base_url, "api_key": "none"}
-    return json.dumps(
-        {
-            "models": [{"type": "main", "engine": "openai", "model": MODEL, "parameters": parameters}],
-            "instructions": [{"type": "general", "content": task.instructions}],
-            "rails": {
-                "config": {"regex_detection": {"input": patterns, "output": patterns}},
-                "input": {"flows": ["regex check input", "moderation check input"]},
-                "output": {"flows": ["regex check output", "moderation check output"]},
-            },
-        }
-    )
+    return {
+        "models": [{"type": "main", "engine": "openai", "model": MODEL, "parameters": parameters}],
+        "instructions": [{"type": "general", "content": task.instructions}],
+        "rails": {
+            "config": {"regex_detection": {"input": patterns, "output": patterns}},
+            "input": {"flows": input_flows},
+            "output": {"flows": output_flows},
+        },
+    }
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Final
 import psutil
 
 from chaos.faults.injection import Fault, Injection
+from chaos.fleet.check_client import CHECKS
 from chaos.fleet.processes import Managed
 from chaos.fleet.proxy import Link
 from chaos.fleet.world import POSTGRES, Interrupted
@@ -72,7 +73,7 @@ def _hold_answers(link: Link) -> None:
 
 
 def _victim(role: Role, injection: Injection) -> Managed | None:
-    """A process of the role: of the workers one that decides something now; None when none is ready."""
+    """A process of the role that works now: a worker with an event, a gateway with a check; None without."""
     world = injection.world
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
@@ -81,6 +82,8 @@ def _victim(role: Role, injection: Injection) -> Managed | None:
         if role is Role.WORKER:
             with suppress(OSError):
                 busy = [each for each in living if injection.recoveries.pending(each.pid)]
+        if role is Role.GATEWAY:
+            busy = living if world.under_way[CHECKS] else []
         if busy:
             return injection.rng.choice(busy)
         try:

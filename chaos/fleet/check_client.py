@@ -14,6 +14,7 @@ from chaos.kinds import Role
 from chaos.laws.observations import SeenVerdict
 
 STOPPED: Final = (f"this is {KEYWORD}", "I will kill you")
+CHECKS: Final = "/v1/checks"
 PAUSE_S: Final = 0.1
 RETRY_S: Final = 0.3
 
@@ -55,7 +56,7 @@ class CheckClient:
 
     def _verdict(self, name: str, body: bytes) -> SeenVerdict:
         while True:
-            status, answer = self._world.post(Role.GATEWAY, "/v1/checks", body)
+            status, answer = self._world.post(Role.GATEWAY, CHECKS, body)
             if status == 200:
                 found = orjson.loads(answer)
                 return SeenVerdict(name=name, decision_id=found["decision_id"], verdict=found["verdict"])

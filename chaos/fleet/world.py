@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -73,6 +74,7 @@ class World:
     Attributes:
         stopping: set when no further event is published and no further fault injected.
         addresses: where gateway and review pages answer.
+        under_way: requests to them without an answer yet, by path.
         clock_file: the wall clock's offset of the worker with a clock of its own.
     """
 
@@ -89,6 +91,7 @@ class World:
     addresses: dict[Role, str] = field(default_factory=dict)
     worker_urls: dict[Service, str] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
+    under_way: Counter[str] = field(default_factory=Counter)
 
     @property
     def layout(self) -> ShardLayout:
@@ -108,6 +111,7 @@ class World:
     def post(self, role: Role, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and body of an answer of the gateway or the review pages; 0 without one."""
         place = urlsplit(self.addresses[role])
+        self.under_way[path] += 1
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=ANSWER_S)
         headers = {"authorization": f"Bearer {self.access.token}", "content-type": "application/json"}
         try:
@@ -117,6 +121,7 @@ class World:
         except (OSError, http.client.HTTPException):
             return 0, b""
         finally:
+            self.under_way[path] -= 1
             connection.close()
 
     def pause(self, seconds: float) -> None:

@@ -30,15 +30,30 @@ PAGE: Final = """
 ESCALATED: Final = """
     SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at AS since,
         NULL::timestamptz AS send_before
-    FROM escalations w
+    FROM {source} w
 """
-OPEN: Final = f"{ESCALATED} WHERE closed_at IS NULL {PAGE.format(since='opened_at')}"
-LEFT_UNANSWERED: Final = f"""{ESCALATED}
-    WHERE closed_at IS NOT NULL AND opened_at > %(listed_from)s
-        AND (cause IN ('idle', 'answered') OR cause = 'reviewed' AND EXISTS (
-            SELECT FROM decision_reviews r
+OPEN: Final = f"""{ESCALATED.format(source="escalations")}
+    WHERE closed_at IS NULL {PAGE.format(since="opened_at")}"""
+CLOSED: Final = """(
+        SELECT * FROM escalations WHERE cause IN ('idle', 'reviewed') AND opened_at > %(listed_from)s
+        UNION ALL
+        SELECT DISTINCT opened.* FROM answers a, LATERAL (
+            SELECT * FROM escalations e WHERE e.user_id = a.user_id AND e.conversation_id = a.conversation_id
+                AND e.opened_at > %(listed_from)s AND e.opened_at <= a.created_at OFFSET 0) AS opened
+        WHERE opened.cause = 'answered' AND a.id IN (
+            SELECT decision_id FROM outbox WHERE origin = 'person' AND cancelled_at IS NOT NULL
+            UNION ALL
+            SELECT decision_id FROM retractions WHERE cancelled_at IS NULL)
+    )"""
+"""Escalations that may have no answer; of those that were answered, only where an answer does not stand.
+
+``OFFSET 0`` and ``LIMIT 1`` keep the planner from reading every escalation, and every review.
+"""
+LEFT_UNANSWERED: Final = f"""{ESCALATED.format(source=CLOSED)}
+    WHERE (cause <> 'reviewed' OR (
+            SELECT true FROM decision_reviews r
             WHERE r.decision_id = w.decision_id AND r.ruling = 'overturn' AND r.corrected_decision = 'respond'
-                AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = r.id)))
+                AND NOT EXISTS (SELECT FROM decision_reviews later WHERE later.withdraws = r.id) LIMIT 1))
         AND NOT EXISTS (
             SELECT FROM answered_decisions a
             WHERE a.user_id = w.user_id AND a.conversation_id = w.conversation_id
@@ -131,7 +146,6 @@ async def load_texts(
     """The texts of these items, by decision, without erased ones; the caller logs the reading."""
     if not items:
         return {}
-    bounds = [uuid_time_bounds(each.decision_id) for each in items]
     draft = (
         sa.select(held_drafts.c.text)
         .where(held_drafts.c.decision_id == ai_decisions.c.id, held_drafts.c.expires_at > now)
@@ -143,13 +157,15 @@ async def load_texts(
         *(ai_decisions.c[name] for name in names),
         HIGH_SCORE_CATEGORIES,
         draft.scalar_subquery().label("draft"),
-    ).where(
-        ai_decisions.c.created_at.between(min(bounds)[0], max(bounds)[1]),
-        ai_decisions.c.id.in_([each.decision_id for each in items]),
-        sa.text(NOT_ERASED),
-    )
+    ).where(sa.or_(*(_is_decision(each) for each in items)), sa.text(NOT_ERASED))
     found = await all_rows(connection, query)
     return {row["id"]: WaitingText(row=row, draft=row.pop("draft")) for row in found}
+
+
+def _is_decision(item: WaitingItem) -> sa.ColumnElement[bool]:
+    """Found by the time in its id: a range over all items would hold every decision in between."""
+    here = ai_decisions.c.created_at.between(*uuid_time_bounds(item.decision_id))
+    return here & (ai_decisions.c.id == item.decision_id)
 
 
 async def count_waiting(

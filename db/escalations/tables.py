@@ -28,5 +28,6 @@ escalations: Final = table(
     index("ix_escalations_waiting", "opened_at", "decision_id", where="closed_at IS NULL"),
     index("ix_escalations_conversation", "user_id", "conversation_id", "opened_at"),
     index("ix_escalations_opened_at", "opened_at"),
+    index("ix_escalations_left", "opened_at", "decision_id", where="cause IN ('idle', 'reviewed')"),
     postgresql_with=VACUUMED_BY_COUNT,
 )

@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
+from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
 from review.access_log import filters
 from review.access_log.page import load_lines
@@ -19,6 +20,7 @@ from review.agreement.kappa import Kappa
 from review.agreement.tables import AgreementLine
 from review.api.body import answer
 from review.dashboard import dashboard_page
+from review.dashboard.dashboard_page import DashboardOutcomes
 from review.figures.ranges import BadRange
 from review.figures.summary import FigureSummary, mean_confidences, summarise, time_percentiles
 from review.http.visit import Refused, Visit
@@ -34,8 +36,14 @@ async def show_figures(visit: Visit) -> Response:
         chosen, figures = dashboard_page.parse_dashboard_query(visit, visit.request.query_params)
     except BadRange as bad:
         raise Refused(422, "Not a range", str(bad)) from bad
-    found = await dashboard_page.load_figures(visit, figures)
-    rejections, answers = await dashboard_page.load_outcomes(visit, figures)
+
+    async def count() -> tuple[DashboardFigures, DashboardOutcomes]:
+        found = await dashboard_page.load_figures(visit, figures)
+        return found, await dashboard_page.load_outcomes(visit, figures)
+
+    key = ("figures", *sorted(chosen.query.items()), figures.since, figures.scope, *figures.users)
+    counted = await visit.site.reused_figures.get(key, visit.now, count)
+    found, (rejections, answers) = counted.value
     await visit.log(
         LoggedAction.FIGURES, user_id=figures.account, detail=dashboard_page.range_log_detail(chosen)
     )

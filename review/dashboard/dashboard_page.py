@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -33,6 +33,8 @@ from review.languages import gettext as _
 from review.languages.reader import reader
 from worker.model import Scope
 
+DashboardOutcomes: TypeAlias = tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]
+"""Rejections by reason, and what became of the answers of people."""
 SPENDERS: Final = 10
 """Accounts in the table of costs: those that spent most this month."""
 
@@ -195,14 +197,10 @@ async def load_figures(visit: Visit, figures: FigureFilter) -> DashboardFigures:
         return await dashboard.load_figures(connection, figures, now=visit.now)
 
 
-async def load_outcomes(
-    visit: Visit, figures: FigureFilter
-) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
+async def load_outcomes(visit: Visit, figures: FigureFilter) -> DashboardOutcomes:
     """Rejections by reason, and what became of the answers of people."""
 
-    async def load(
-        connection: Connection,
-    ) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
+    async def load(connection: Connection) -> DashboardOutcomes:
         rejections = await rejection_counts(connection, figures)
         span = {"since": figures.since, "until": figures.until}
         found = await answer_figures(connection, users=figures.chosen, scope=figures.scope, **span)

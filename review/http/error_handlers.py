@@ -33,8 +33,8 @@ def answer_in_language(visit: Visit, *, english: bool = False) -> None:
 
 ANSWERS: Final = {
     404: (mark("Not found"), mark("There is nothing at this address.")),
-    405: (mark("Not possible"), mark("This page does not accept this request method.")),
-    413: (mark("Too large"), mark("The request is larger than this page accepts.")),
+    405: (mark("Not possible"), mark("This address does not accept this request method.")),
+    413: (mark("Too large"), mark("The request is larger than this address accepts.")),
     500: (
         mark("Internal error"),
         mark(

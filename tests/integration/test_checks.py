@@ -27,6 +27,7 @@ from tests.support.publishing import checking_gateway, gateway_at, token
 from tests.support.reviewing import Visitors, person_at
 from tests.support.running import OPEN, eventually, running, settings_of, store_account
 from tests.support.seeding import seed_document
+from tests.support.statements_sent import sent_statements
 from trials.store.recordings import load_decisions
 from trials.store.replayed_answers import is_released
 from trials.store.replaying import Replayer
@@ -305,6 +306,18 @@ def test_no_deadline_lets_a_text_pass_that_rules_flag(
 
     assert (found["verdict"], found["matched_rule"]) == (verdict, matched)
     assert found["failed_open"] is (verdict == "allow")
+
+
+@pytest.mark.parametrize(("more", "most"), [({}, 2), ({"id": "t1"}, 3), ({"conversation_id": "talk"}, 3)])
+def test_a_check_needs_few_round_trips(program: Program, more: dict[str, str], most: int) -> None:
+    """Token and owner are read together; of a check without an id of the program nothing can be stored."""
+    user_id = program.account()
+    program.verdict(user_id, message=ASKED)  # loads the account and notes the use of the token
+    with sent_statements() as sent:
+        program.verdict(user_id, message=ASKED, draft=HOURS, **more)
+
+    of_check = [each for each in sent if "api_tokens" in each or "checks" in each]
+    assert len(of_check) == most, "\n\n".join(of_check)
 
 
 def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
