@@ -1,4 +1,4 @@
-"""Judges all alerts and posts what changed: once for a command, or again and again inside beat."""
+"""Judges all alerts, keeps them in Redis and posts what changed: for a command, or repeatedly in beat."""
 
 from __future__ import annotations
 
@@ -11,15 +11,59 @@ from typing import Any, Final
 
 import orjson
 import structlog
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tasks.alerts.changes import AlertChange, AlertState, checked_alerts
+from tasks.alerts.changes import NAMED, AlertChange, AlertState, checked_alerts
 from tasks.alerts.declared import ALERTS
-from tasks.alerts.known import keep_known, load_known
 from tasks.alerts.situation import Situation, load_situation
 from tasks.process import telemetry
+from tasks.shards.clients import connect
 from worker import __version__
 from worker.settings import AlertSettings, FleetSettings, load
+
+
+def alerts_key(stream: str) -> str:
+    """A hash: name of the alert -> its state."""
+    return f"{{{stream}}}:alerts"
+
+
+async def load_known(url: str, stream: str) -> dict[str, AlertState]:
+    """The states; alerts that this release does not declare are left out.
+
+    Raises:
+        RedisError: Redis did not answer.
+    """
+    async with _connected(url) as redis:
+        stored: dict[Any, Any] = await redis.hgetall(alerts_key(stream))
+    values = {name.decode(): orjson.loads(state) for name, state in stored.items()}
+    return {
+        name: AlertState(since=datetime.fromisoformat(each["since"]), posted=bool(each["posted"]))
+        for name, each in values.items()
+        if name in NAMED
+    }
+
+
+async def keep_known(url: str, stream: str, states: Mapping[str, AlertState]) -> None:
+    """Keep the states in place of the earlier states.
+
+    Raises:
+        RedisError: Redis did not answer.
+    """
+    async with _connected(url) as redis, redis.pipeline(transaction=True) as commands:
+        commands.delete(alerts_key(stream))
+        if states:
+            values: dict[Any, Any] = {
+                name: orjson.dumps({"since": each.since.isoformat(), "posted": each.posted}).decode()
+                for name, each in states.items()
+            }
+            commands.hset(alerts_key(stream), mapping=values)
+        await commands.execute()
+
+
+def _connected(url: str) -> Redis:
+    return connect(url, timeout_s=REACH_S)
+
 
 REACH_S: Final = 10.0
 
