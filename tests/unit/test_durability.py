@@ -9,7 +9,7 @@ import pytest
 
 from cli.doctor.durability import RedisNode, failover, power_failure
 from cli.doctor.servers import UNKNOWN, _coverage
-from db.sessions.durability import Durability
+from db.sessions.settings import Durability
 
 ALWAYS = RedisNode(aof=True, appendfsync="always", replicas=0, most_lag_s=0)
 POSTGRES = Durability(
