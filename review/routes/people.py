@@ -19,7 +19,7 @@ from review.auth import (
 from review.first_run import checklist as first_steps
 from review.home import page as home_page
 from review.http.page_routes import PageRoute, get, post
-from review.people import invitation_links, people_page, person_page, quality_page
+from review.people import people_page, person_page, quality_page
 from review.profile import language_page, profile_page
 
 SIGNING_IN: Final = (
@@ -90,7 +90,7 @@ PEOPLE: Final = (
     post(
         "/people/invitations/{invitation_id}/withdraw",
         "invitation_withdraw",
-        invitation_links.withdraw,
+        people_page.withdraw,
         Right.ADMIN,
     ),
     get("/people/{person_id}", "person", person_page.show_person, Right.ADMIN),
