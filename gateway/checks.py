@@ -24,6 +24,7 @@ from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from tasks.entries.outcome_log import log_decision
 from tasks.entries.rulebooks import Rulebook
+from tasks.process.garbage import spare_the_collector
 from tasks.shards.clients import close
 from tasks.upstreams import compile_patterns
 from tasks.wiring import WorkerParts, worker_id
@@ -41,7 +42,7 @@ DEADLINE_S: Final = 30.0
 """Seconds that a check without a deadline may take."""
 STORE_S: Final = 5.0
 """Seconds that each statement beside the check may take; then the program asks again by the same id."""
-JOBS: Final = frozenset({"rulebooks", "models", "clock", "storage", "pauses"})
+JOBS: Final = frozenset({"rulebooks", "models", "clock", "storage", "pauses", "garbage"})
 """The jobs of a worker that checks need too."""
 RETRY_S: Final = 2
 
@@ -97,6 +98,7 @@ class Checks:
             if job.name in JOBS:
                 parts.work.loop(job.name, job.of(parts))
         await parts.keep_clock()
+        spare_the_collector()
         self._parts = parts
         self._started.set()
         log.info("checks_started", connected=parts.models.connected)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import psycopg
 from redis import Redis
 
-from bench.engine import WatchedWorker, event, has_worker, pipeline_environment, worker
+from bench.engine import NO_JUDGE, WatchedWorker, event, has_worker, pipeline_environment, worker
 from bench.peers.messages import INSTRUCTIONS, KEYWORDS, documents
 from cli.stack import Stack
 from db.documents.storage import add_text_document
@@ -70,7 +70,7 @@ def running(stack: Stack, sandbox: SandboxHandle, *, judge: bool) -> Iterator[Wa
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
         words = ["celery", "-A", "tasks.app", "worker"]
-        environment = pipeline_environment(stack, sandbox) | ({} if judge else {"HUSHGATE_JUDGE": "off"})
+        environment = pipeline_environment(stack, sandbox) | ({} if judge else NO_JUDGE)
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch

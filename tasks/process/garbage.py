@@ -1,4 +1,4 @@
-"""When workers and beat look for garbage in cycles."""
+"""When workers, beat and gateways with checks look for garbage in cycles."""
 
 from __future__ import annotations
 

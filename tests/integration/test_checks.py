@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from db.people.api_tokens import TokenScope
 from db.people.records import Role
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
+from tasks.process.garbage import COLLECT_AFTER
 from tests.support.publishing import checking_gateway, gateway_at, token
 from tests.support.reviewing import Visitors, person_at
 from tests.support.running import OPEN, eventually, running, settings_of, store_account
@@ -318,6 +320,24 @@ def test_a_check_needs_few_round_trips(program: Program, more: dict[str, str], m
 
     of_check = [each for each in sent if "api_tokens" in each or "checks" in each]
     assert len(of_check) == most, "\n\n".join(of_check)
+
+
+def test_a_gateway_with_checks_looks_for_garbage_as_rarely_as_a_worker(
+    database_url: str, stack: Stack, sandbox: SandboxHandle, key: str
+) -> None:
+    """The collector's own thresholds cost a part of each check."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    try:
+        with checking_gateway(settings_of(database_url, stack.redis_url, sandbox)) as client:
+            sent = {"Authorization": f"Bearer {key}"}
+            answer = client.post("/v1/checks", json={"user_id": "acme", "message": ASKED}, headers=sent)
+            found = gc.get_threshold()
+    finally:
+        gc.set_threshold(*before)
+
+    assert answer.status_code == 200
+    assert found == COLLECT_AFTER
 
 
 def test_invisible_characters_hide_no_link_and_do_not_go_out(program: Program) -> None:
