@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter, deque
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
@@ -24,10 +23,12 @@ class Turns:
 
     Args:
         few: lanes of an account with few.
+        now_s: a precise clock.
     """
 
-    def __init__(self, few: int) -> None:
+    def __init__(self, few: int, now_s: Callable[[], float]) -> None:
         self._few = few
+        self.now_s = now_s
         self._running: Counter[str] = Counter()
         self._accounts_with_few = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -104,11 +105,11 @@ class Paced(Coroutine[Any, Any, Value]):
             self._has_begun = True
             _TURNS.set(self._turns)  # in the context of the task
         self._has_turn = False
-        began_s = time.perf_counter()
+        began_s = self._turns.now_s()
         try:
             return self._work.send(value)
         finally:
-            self._turns.took(time.perf_counter() - began_s)
+            self._turns.took(self._turns.now_s() - began_s)
 
     def throw(self, *error: Any) -> Any:
         """Cancel the work, without a turn."""

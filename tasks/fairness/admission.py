@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ class Admission:
         self._places = places
         self._read_ahead = read_ahead
         self._open_lanes = open_lanes
-        self._turns = Turns(few_lanes(places.limit))
+        self._turns = Turns(few_lanes(places.limit), time.perf_counter)
 
     def plan(self, reserved: int) -> ReadPlan:
         """The plan of a READ for which ``reserved`` places were taken."""

@@ -38,7 +38,7 @@ async def iterations_while(tasks: list[asyncio.Task[int]]) -> int:
 @pytest.mark.parametrize("others", [True, False])
 async def test_one_step_of_a_busy_account_runs_between_those_of_others(*, others: bool) -> None:
     """Without lanes of another account all steps that can run do, as nothing waits for them."""
-    turns = Turns(few=1)
+    turns = Turns(few=1, now_s=time.perf_counter)
     if others:
         turns.begin("other", busy()).close()
     turns.begin("busy", busy()).close()
@@ -51,7 +51,7 @@ async def test_one_step_of_a_busy_account_runs_between_those_of_others(*, others
 
 async def test_tasks_beside_an_event_have_its_turns() -> None:
     """A step ahead costs as much as one of the event itself."""
-    turns = Turns(few=1)
+    turns = Turns(few=1, now_s=time.perf_counter)
     turns.begin("other", busy()).close()
 
     async def event() -> int:
@@ -67,7 +67,7 @@ async def test_tasks_beside_an_event_have_its_turns() -> None:
 
 async def test_a_lane_that_waits_for_its_turn_can_be_cancelled() -> None:
     """Its work gets the cancellation, and the other lanes their turns."""
-    turns = Turns(few=1)
+    turns = Turns(few=1, now_s=time.perf_counter)
     begun = asyncio.Barrier(4)
     ended: list[int] = []
     turns.begin("other", busy()).close()
@@ -94,7 +94,7 @@ async def test_a_lane_that_waits_for_its_turn_can_be_cancelled() -> None:
 
 async def test_an_account_whose_lanes_have_ended_waits_for_none() -> None:
     """The counts of accounts return to nothing."""
-    turns = Turns(few=1)
+    turns = Turns(few=1, now_s=time.perf_counter)
     turns.begin("other", busy()).close()
     lanes = [asyncio.create_task(turns.begin("busy", busy(1))) for _ in range(2)]
     turns.ended("other")
