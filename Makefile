@@ -209,7 +209,7 @@ bench-recovery: $(READY) ## measure recovery after a killed worker, by heartbeat
 	@$(BIN)/python -m bench.recovery $(ARGS)
 
 .PHONY: bench-audit
-bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON in out/ (30 minutes, 25 GB)
+bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON in out/ (30 minutes, 21 GB; ARGS="--data FOLDER" keeps the rows)
 	@$(BIN)/python -m bench.audit $(ARGS)
 
 .PHONY: bench-rules

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand
 
-from cli.with_filters import WithFilters
 from worker import extras
 from worker.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class WithFilters:
+    """A command whose ``context.obj`` is the ``Filters`` that its options ask for."""
+
+    run: Callable[..., None]
+
 
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 

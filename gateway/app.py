@@ -25,14 +25,12 @@ from gateway.contracts.dify import DifyDoor
 from gateway.contracts.litellm import LiteLlmDoor
 from gateway.contracts.moderations import ModerationsDoor
 from gateway.intake import Intake
-from review.access import Right
-from review.api import openapi, shapes
+from review.api import openapi
 from review.app import guarded_route
-from review.http.error_handlers import ANSWERS, OTHER, refusal_json, with_allowed
+from review.http.error_handlers import ANSWERS, OTHER, TooLargeProblem, refusal_json, with_allowed
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
 from review.http.templating import Templates
-from review.http.too_large import TooLargeProblem
 from review.http.visit import Refused, Site, Visit
 from worker.errors import StorageUnavailable
 from worker.places import PlacesByKey
@@ -90,15 +88,6 @@ def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
         return PlainTextResponse("ready\n")
 
     made = CheckIntake(checks, intake.rates)
-    document = PageRoute(
-        path="/api/v1/openapi.json",
-        name="openapi",
-        handler=openapi.show_openapi,
-        right=Right.SIGNED_IN,
-        api=True,
-        summary="This document",
-        response=shapes.Document,
-    )
     return (
         get("/healthz", "health", _show_health, None),
         get("/readyz", "readiness", show_readiness, None),
@@ -108,7 +97,7 @@ def gateway_pages(intake: Intake, checks: Checks) -> tuple[PageRoute, ...]:
         ModerationsDoor(made).route(),
         DifyDoor(made).route(),
         *AgentGatewayDoor(made).routes(),
-        document,
+        openapi.ROUTE,
     )
 
 

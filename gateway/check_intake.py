@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from db.people.api_tokens import TokenScope
 from gateway import batch
 from gateway.checks import DEADLINE_S, RETRY_S, Checks
-from gateway.rates import PublishRates
+from gateway.intake import PublishRates
 from review.access import Right
 from review.api.body import JSON, answer, field_problems
 from review.http.field_problems import FieldProblem
@@ -30,6 +30,8 @@ from worker.payload.hints import usable_hints
 from worker.payload.json_object import json_kind, json_object, rejected, shown
 
 log = structlog.get_logger(__name__)
+
+Made = TypeVar("Made")
 
 DEADLINE: Final = "Hushgate-Deadline-Ms"
 LONGEST_MS: Final = 120_000
@@ -107,13 +109,9 @@ class CheckIntake:
         await self._require_rate(visit, [each for each in read if isinstance(each, CheckRequest)])
         if not is_array:
             return answer(await self._verdict(visit, read[0], deadline_s))
-        places = asyncio.Semaphore(AT_ONCE)
-
-        async def result(item: int) -> CheckResult:
-            async with places:
-                return await self._result(visit, item, read[item], deadline_s)
-
-        results = await asyncio.gather(*map(result, range(len(read))))
+        results = await _some_at_once(
+            self._result(visit, item, each, deadline_s) for item, each in enumerate(read)
+        )
         every = all(each.status == 200 for each in results)
         return answer(CheckResults(results=tuple(results)), 200 if every else 207)
 
@@ -123,14 +121,9 @@ class CheckIntake:
         Raises:
             Refused: as for a single check; the refusal of one check is the refusal of all.
         """
-        deadline_s, places = _deadline_s(visit.request.headers), asyncio.Semaphore(AT_ONCE)
+        deadline_s = _deadline_s(visit.request.headers)
         await self._require_rate(visit, checks)
-
-        async def verdict(check: CheckRequest) -> CheckVerdict:
-            async with places:
-                return await self._verdict(visit, check, deadline_s)
-
-        return await asyncio.gather(*map(verdict, checks))
+        return await _some_at_once(self._verdict(visit, each, deadline_s) for each in checks)
 
     async def _result(
         self, visit: Visit, item: int, read: CheckRequest | Refused, deadline_s: float
@@ -171,6 +164,15 @@ class CheckIntake:
         if wait_s:
             text = f"Nothing was checked. Wait {wait_s:.1f} seconds, or ask for a higher limit."
             raise Refused(429, "Too many checks a second", text, retry_after_s=int(wait_s) + 1)
+
+
+async def _some_at_once(made: Iterable[Awaitable[Made]]) -> list[Made]:
+    async def one(each: Awaitable[Made]) -> Made:
+        async with places:
+            return await each
+
+    places = asyncio.Semaphore(AT_ONCE)
+    return await asyncio.gather(*map(one, made))
 
 
 def _split(body: bytes, media: str) -> Sequence[bytes]:

@@ -10,22 +10,58 @@ from typing import Final
 
 import orjson
 import structlog
+from redis import Redis
 from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from gateway import batch
 from gateway.batch import Batch
-from gateway.rates import PublishRates
 from review.access import Right
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
+from tasks.limits.rates import rate_of, take_all
 from tasks.publishing.publish import append, open_shards
 from tasks.publishing.replicated import Replication
 from tasks.shards.clients import connect_sync
 from worker.errors import NotReplicated, StreamFull, StreamSealed
 from worker.settings import IngestSettings
+
+
+class PublishRates:
+    """Events a second of each API token and of each account.
+
+    Args:
+        stream: the stream of events; its hash tag is in the keys, so that all are in one cluster slot.
+        most_events: of one request; an unused limit lets that many pass.
+        per_s: events a second on average of one API token, and of one account; 0 for no limit.
+    """
+
+    def __init__(self, redis: Redis, *, stream: str, most_events: int, per_s: float) -> None:
+        self._redis = redis
+        self._prefix = f"{{{stream}}}:rate"
+        self._most_events = most_events
+        self._per_s = per_s
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return bool(self._per_s)
+
+    def wait_s(self, token: str, events: Mapping[str, int]) -> float:
+        """Take events by account; seconds to wait when there are too many, and nothing was taken.
+
+        Raises:
+            RedisError: Redis did not answer.
+        """
+        if not self._per_s:
+            return 0.0
+        rate = rate_of(self._per_s * 60, least_burst=self._most_events)
+        taken = {f"{self._prefix}:token:{token}": (rate, sum(events.values()))}
+        taken |= {f"{self._prefix}:account:{user_id}": (rate, count) for user_id, count in events.items()}
+        return take_all(self._redis, taken)
+
 
 log = structlog.get_logger(__name__)
 

@@ -31,15 +31,11 @@ from review.background import run_background
 from review.content_covers import with_organisation_covers
 from review.figures.reused import ReusedFigures
 from review.http import form_guards
-from review.http.answer_language import answer_in_language
-from review.http.error_handlers import error_page
-from review.http.headers import SecurityHeaders
+from review.http.error_handlers import TooLargeProblem, answer_in_language, error_page
+from review.http.headers import SecurityHeaders, UndeclaredProxy
 from review.http.page_routes import PageRoute
 from review.http.parameters import UnusableParameter, read_query
-from review.http.static_files import STATIC
-from review.http.templating import Templates
-from review.http.too_large import TooLargeProblem
-from review.http.undeclared_proxy import UndeclaredProxy
+from review.http.templating import STATIC, Templates
 from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,

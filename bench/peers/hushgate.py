@@ -65,13 +65,12 @@ class Publisher:
 
 
 @contextmanager
-def running(stack: Stack, sandbox: SandboxHandle, *, judge: bool) -> Iterator[WatchedWorker]:
+def running(stack: Stack, sandbox: SandboxHandle) -> Iterator[WatchedWorker]:
     """A worker on empty streams."""
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
         words = ["celery", "-A", "tasks.app", "worker"]
-        environment = pipeline_environment(stack, sandbox) | ({} if judge else {"HUSHGATE_JUDGE": "off"})
-        with worker(words, environment) as watch:
+        with worker(words, pipeline_environment(stack, sandbox)) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch
 

@@ -26,7 +26,7 @@ from cli.assess.cases import (
     with_required_labels,
 )
 from cli.assess.figures import PolicyOutcome, policy_figures, risk_coverage
-from cli.assess.plot import risk_coverage_svg
+from cli.assess.metrics import risk_coverage_svg
 from cli.assess.row_format import AssessmentRow
 from cli.assess.rows import read_cases, read_readings, read_rows
 from cli.optional import add_command

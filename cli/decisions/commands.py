@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import AsyncIterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TextIO
 from uuid import UUID
 
 import typer
+from rich.progress import TimeElapsedColumn
 
-from cli.decisions.export import write_decisions
 from cli.decisions.filter_options import FilteredCommand
 from cli.decisions.tail import follow
 from cli.decisions.view import decision_details, decision_table
 from cli.exit_codes import ExitCode
 from cli.options import read_audit, read_lists
-from cli.output import emit, emit_json, fail, print_message, screen, stdout_is_terminal
+from cli.output import emit, emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal
 from cli.output_file import Force, output_file
 from cli.review import rulings as review
 from cli.review.store import site_url
@@ -189,3 +190,29 @@ async def _decision_with_reviews(connection: Connection, decision_id: UUID) -> d
     if row is None:
         return None
     return row | {"reviews": [asdict(each) for each in await rulings.list_reviews(connection, decision_id)]}
+
+
+ROWS: Final = 1000
+"""Decisions read and written at a time."""
+
+
+async def write_decisions(connection: Connection, filters: Filters, file: TextIO, layout: Layout) -> int:
+    """Write every matching decision, newest first; how many there were."""
+    count = await decision_list.count_decisions(connection, filters)
+    with progress_bar(TimeElapsedColumn()) as progress:
+        task = progress.add_task("decisions", total=count.number)
+        file.write(layout.head())
+        async for page in _pages(connection, filters):
+            file.write(layout.lines(await export_rows.with_people(connection, page.rows)))
+            await connection.rollback()  # a long export must not hold back the vacuum
+            progress.update(task, advance=len(page.rows))
+        progress.update(task, total=progress.tasks[task].completed)  # the total was estimated
+    return int(progress.tasks[task].completed)
+
+
+async def _pages(connection: Connection, filters: Filters) -> AsyncIterator[decision_list.DecisionPage]:
+    page = await decision_list.load_page(connection, filters, limit=ROWS)
+    yield page
+    while page.older is not None:
+        page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=page.older)
+        yield page

@@ -7,12 +7,16 @@ import os
 import secrets
 import time
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
 import typer
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from rich.console import Group
 from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
 from rich.text import Text
 
 from cli.decisions.view import decision_details
@@ -21,17 +25,48 @@ from cli.demo.answers import OPTIONS, answer_figures
 from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
 from cli.demo.staying import say, starting, stay_until_signal
-from cli.demo.view import progress
 from cli.deployment import loopback
 from cli.exit_codes import ExitCode
 from cli.output import emit_json, errors, screen, stdout_is_terminal, table
 from cli.stack.fleet import REVIEW, Fleet, fleet
 from cli.stack.start_watch import await_workers
-from db.audit import decision_list
+from db.audit import decision_list, run_figures
+from db.connection import Connection
 from tasks.publishing.publish import append
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import connect
 from worker.webhooks.signing import encode_secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The progress at one moment: entries finished and unfinished, undelivered replies, and its drawing."""
+
+    finished: int
+    unfinished: int
+    waiting: int
+    shown: Group
+
+
+async def progress(
+    connection: Connection, client: AsyncRedis, *, run: str, stream: str, start: int, total: int
+) -> View:
+    """The progress of a run; ``start`` is how many entries the stream had accepted before it."""
+    so_far = await run_figures.run_progress(connection, run)
+    figures = await backlog(client, stream)
+    accepted, unfinished = figures["accepted"], figures["unfinished"]
+    bars = Progress(TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn())
+    bars.add_task("published", total=total, completed=accepted - start)
+    bars.add_task("finished", total=total, completed=accepted - start - unfinished)
+    line = Table.grid(padding=(0, 3))
+    line.add_row(*(f"{name} {so_far.counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
+    return View(
+        finished=accepted - start - unfinished,
+        unfinished=unfinished,
+        waiting=so_far.waiting,
+        shown=Group(bars, line),
+    )
+
 
 WORKERS: Final = 2
 STILL_S: Final = 120.0

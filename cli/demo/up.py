@@ -6,21 +6,28 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
+import orjson
 import typer
 
-from cli.demo import audit_log, embedding, review_access, seed
+from cli.demo import review_access, seed
 from cli.demo.answers import OPTIONS
 from cli.demo.staying import say, starting, stay_until_signal
 from cli.doctor.endpoints import endpoint_check, model_endpoint
 from cli.stack import data_folder
 from cli.stack.environment import names_models
 from cli.stack.fleet import AUDIT_LOG, Fleet, fleet
+from cli.stack.start_watch import StartWatch
+from db.documents import configured_embedder, embedding_models, ingest, model_change
+from db.documents.stored_vectors import count_vectors
+from db.pool import Pool, create_pool
 from features.feature import hook_mapping
-from worker.settings import Settings, load
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.settings import DocumentSettings, ModelRole, Settings, load
 
 ENDS: Final = "These data end with this command; keep them with --data DIR."
 NO_MODERATION: Final = "off: no text is moderated, as HUSHGATE_MODERATION_URL names no server"
@@ -71,7 +78,7 @@ def up(
             found = asyncio.run(seed.accounts_and_documents(running.stack.database_url))
             say("\n".join(seed.report(found)))
         say(_models(running))
-        say(asyncio.run(embedding.prepare(running.environment, running.stack.database_url)))
+        say(asyncio.run(prepare(running.environment, running.stack.database_url)))
         _start_all(running, workers)
         stay_until_signal(running, f"logs: {running.logs}/*.log")
     if ends:
@@ -95,7 +102,7 @@ def _start_all(running: Fleet, workers: int) -> None:
         typer.echo(line)
     say("\n".join(access.lines()))
     if has_log:
-        say("\n".join(audit_log.first_lines(running, say)))
+        say("\n".join(first_lines(running, say)))
 
 
 def _models(running: Fleet) -> str:
@@ -121,3 +128,65 @@ def _exports(running: Fleet, token: str | None) -> Iterator[str]:
     yield f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
     for name, word in running.exports.items():
         yield f"export {name}={word}"
+
+
+MOST_CHUNKS: Final = 2000
+"""More chunks without a vector are left to ``hushgate documents reembed``, so that the fleet starts soon."""
+TRIED: Final = "Does the model answer?"
+WORDS_ONLY: Final = "searches use words only"
+
+
+async def prepare(environment: Mapping[str, str], database_url: str) -> str:
+    """Choose a model where none is in use, and embed what has no vector; what was done, in one sentence."""
+    known = load(DocumentSettings, environment)
+    if (place := known.servers.embeddings) is None:
+        if known.fixed_model(ModelRole.EMBEDDINGS):
+            return f"embeddings are off: {WORDS_ONLY}"
+        return f"embeddings are those of a server connected on the page Connect; without one {WORDS_ONLY}"
+    async with (
+        create_pool(database_url, size=2, application="hushgate-up", role=None) as source,
+        configured_embedder.open_model(known, source) as model,
+    ):
+        if model is None:
+            return f"{place.url} gives no embeddings: {WORDS_ONLY}"
+        try:
+            return await _prepared(source, model, place.url)
+        except (RetrievalUnavailable, EmbeddingRejected) as error:
+            return f"the embedding model failed ({error}): {WORDS_ONLY} until `hushgate documents reembed`"
+
+
+async def _prepared(source: Pool, model: ingest.EmbeddingModel, url: str) -> str:
+    active = await embedding_models.active_embedder(source)
+    if active is not None and active.model != model.name:
+        return f"searches use {active.model}, the settings name {model.name}: `hushgate documents reembed`"
+    chunks, vectors = await count_vectors(source, active)
+    if chunks - vectors > MOST_CHUNKS:
+        return f"{chunks - vectors} parts of documents have no vector: `hushgate documents reembed`"
+    if active is None or vectors < chunks:
+        async for _ in model_change.reembed_chunks(source, model):
+            pass
+    else:
+        await model.embedder.embed([TRIED], model=model.name, dimensions=model.dimensions)
+    return f"embeddings: {model.name} of {url}, which answered"
+
+
+def first_lines(running: Fleet, say: Callable[[str], None]) -> tuple[str, ...]:
+    """Verifier key and checkpoint as text for a person, as soon as the log has signed one.
+
+    Raises:
+        ConfigurationError: a process ended or is stuck; the message has its last lines.
+    """
+    watch = StartWatch(running, (AUDIT_LOG,), "the first checkpoint of the audit log", say)
+    while (found := _signed(running)) is None:
+        watch.look()
+        time.sleep(0.1)
+    key, checkpoint = found
+    return f"audit log     {key}", "keep this checkpoint elsewhere (docs/audit-log.md):", checkpoint.rstrip()
+
+
+def _signed(running: Fleet) -> tuple[str, str] | None:
+    """The printed key and the first checkpoint in the log file; None before both are there."""
+    lines = (running.logs / f"{AUDIT_LOG}.log").read_text().splitlines()
+    key = next((line for line in lines if line.startswith("verifier key ")), None)
+    row = next((line for line in lines if line.startswith("{") and line.endswith("}")), None)
+    return (key, str(orjson.loads(row)["checkpoint"])) if key and row else None

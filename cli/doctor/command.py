@@ -22,13 +22,10 @@ from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
-from cli.doctor.models import connected_models
-from cli.doctor.redis_data import redis_data
-from cli.doctor.replica import replica_checks
-from cli.doctor.rights import login_rights, session_settings, unreadable_check
+from cli.doctor.models import connected_models, upstream_checks
+from cli.doctor.redis_data import redis_data, stream_checks
+from cli.doctor.rights import login_rights, replica_checks, session_settings, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
-from cli.doctor.streams import stream_checks
-from cli.doctor.upstreams import upstream_checks
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from db.faults import answer_of

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from cli.doctor.check import DoctorCheck, failed, warned
 from cli.options import REACH_S
-from db.sessions.durability import Durability, load_durability
+from db.sessions.settings import Durability, load_durability
 from tasks.shards.clients import connect_sync, is_cluster_client
 from worker.settings import Settings
 

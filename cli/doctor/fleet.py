@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from cli.doctor.check import CheckState, DoctorCheck, passed, warned
-from cli.doctor.judge import judge_check
+from cli.doctor.models import judge_check
 from db.fleet.figures import StoredFigures
 from tasks.alerts.conditions import NO_RIGHT
 from tasks.alerts.situation import Situation, load_situation

@@ -1,20 +1,22 @@
-"""``hushgate doctor``: did Redis come back empty?"""
+"""``hushgate doctor``: each Redis server, its outgoing streams, and did Redis come back empty?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from cli.doctor.check import DoctorCheck, passed, warned
+from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.events.repair import emptied_words
+from cli.events.streams import each_stream
 from cli.options import own_connections, with_redis
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import Emptied
 from tasks.repair.sends import lost_replies
 from tasks.sending.once_stream import begun_key
+from tasks.stream_upkeep.figures import StreamFigures, load_figures, stream_problems
 from worker.settings import Settings
 
 SPAN: Final = timedelta(days=1)
@@ -43,3 +45,39 @@ async def _emptied(settings: Settings, redis: Redis) -> Emptied | None:
         )  # fmt: skip
         _, emptied = await lost_replies(context)
         return emptied
+
+
+def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """One check of each outgoing stream."""
+    for found in each_stream(settings, load_figures):
+        check, problems = f"stream {found.stream}", list(stream_problems(found))
+        if not problems:
+            yield passed(check, _shown(found))
+            continue
+        yield warned(
+            check, "; ".join(each.found for each in problems), "; ".join(each.fix for each in problems)
+        )
+
+
+def _shown(found: StreamFigures) -> str:
+    groups = f"groups: {', '.join(each.name for each in found.groups)}" if found.groups else "no groups"
+    return f"{found.entries} entries, {groups}"
+
+
+LEAST_REDIS: Final = (7, 2)
+
+
+def server_checks(info: Mapping[str, Any]) -> Iterator[DoctorCheck]:
+    """Version, persistence and eviction, by INFO of the server."""
+    version = str(info.get("valkey_version") or info["redis_version"])
+    recent = tuple(int(part) for part in version.split(".")[:2]) >= LEAST_REDIS
+    yield failed("redis version", version, "use Redis 7.2+ or Valkey 8+", unless=recent)
+    aof = bool(info.get("aof_enabled"))
+    fix = "set appendonly yes in redis.conf (CONFIG SET until then): events are stored in Redis only"
+    yield failed("redis AOF", "on" if aof else "off", fix, unless=aof)
+    written = str(info.get("aof_last_write_status", "ok"))
+    fix = "free disk space of the server: it refuses writes until its log can be written"
+    yield failed("redis AOF writes", written, fix, unless=written == "ok")
+    policy = str(info.get("maxmemory_policy"))
+    fix = "CONFIG SET maxmemory-policy noeviction: eviction deletes events"
+    yield failed("redis eviction", policy, fix, unless=policy == "noeviction")

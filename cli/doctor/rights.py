@@ -1,15 +1,20 @@
-"""``hushgate doctor``: the rights of the login in DATABASE_URL, and the settings of its sessions."""
+"""``hushgate doctor``: the login in DATABASE_URL, its sessions, and the replica for lists."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 import psycopg
 
-from cli.doctor.check import DoctorCheck, failed, warned
+from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.options import with_pool
+from db.audit.list_connection import load_lag
+from db.health.fitness import fitness
 from db.schema.rights import session_login
+from db.sessions import read_replica
 from db.sessions.settings import load_session_state
 from worker.settings import Settings
 
@@ -50,3 +55,28 @@ def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
         return None
     fix = "run hushgate doctor with the login of the review pages"
     return warned(name, f"not checked: {error.diag.message_primary}", fix)
+
+
+NAME = "read replica"
+PRIMARY = "lists are read from the primary until then"
+
+
+def replica_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether lists can be read from HUSHGATE_READ_DATABASE_URL."""
+    if settings.read_database_url is None:
+        return
+    primary, replica = settings.database_url.get_secret_value(), settings.read_database_url.get_secret_value()
+    today = datetime.now(UTC).date()
+    revisions = [fitness(url, today).revision for url in (primary, replica)]
+    found = asyncio.run(load_lag(primary, replica))
+    if not found.recovering:
+        fix = "point HUSHGATE_READ_DATABASE_URL at a streaming replica of DATABASE_URL"
+        yield warned(NAME, "the server is no replica", fix)
+    elif found.lag_s is None or found.lag_s > read_replica.MOST_LAG_S:
+        lag = "no commit yet" if found.lag_s is None else f"{found.lag_s:.1f} s behind"
+        yield warned(NAME, lag, f"look at pg_stat_replication of the primary; {PRIMARY}")
+    elif revisions[0] != revisions[1]:
+        shown = f"migrations {revisions[1] or 'none'}, the primary has {revisions[0] or 'none'}"
+        yield warned(NAME, shown, "wait for the replica, or correct HUSHGATE_READ_DATABASE_URL")
+    else:
+        yield passed(NAME, f"{found.lag_s:.1f} s behind")

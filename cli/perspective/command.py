@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -12,13 +14,19 @@ import typer
 
 from cli.accounts import store_account
 from cli.exit_codes import ExitCode
+from cli.options import settings_of, with_pool
 from cli.output import emit_json, fail, print_message, screen, stdout_is_terminal, table
 from cli.perspective.compare import BothPolicies, attribute_rows, compare, text_row
 from cli.perspective.lines import LineRejected, RecordedLine, parse_line
-from cli.perspective.live import moderation_server, scores_of_texts
+from db.model_servers.stored import with_stored_servers
+from worker.adapters import openai_client
+from worker.adapters.openai_moderation import OpenAIModerator
+from worker.cancellation import all_of
+from worker.errors import ConfigurationError, EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import OPENAI_MODERATION, Account, ModerationScores
 from worker.moderation import panel
 from worker.rules import compile_account_rules
+from worker.settings import ModelServerSettings, ModerationSettings
 
 USUAL: Final = 0.8
 SHOWN: Final = 3
@@ -170,3 +178,60 @@ def _shown(row: ComparisonRow) -> ComparisonRow:
 def _highest(scores: Mapping[str, float]) -> str:
     ranked = sorted(scores.items(), key=lambda item: -item[1])[:SHOWN]
     return ", ".join(f"{name} {score:.2f}" for name, score in ranked)
+
+
+AT_ONCE: Final = 64
+CONNECTIONS: Final = 8
+
+
+class ModerationServer(ModelServerSettings, ModerationSettings):
+    """The variables of the moderation API, without those of databases."""
+
+
+async def scores_of_texts(
+    texts: Sequence[str], *, settings: ModerationServer
+) -> list[ModerationScores | None]:
+    """The scores of each text; None, with a printed reason, for a text without any.
+
+    Raises:
+        ConfigurationError: no server with a moderation API is named, or it refuses key or model.
+    """
+    found: list[ModerationScores | None] = []
+    async with _moderator(settings) as moderator:
+        for start in range(0, len(texts), AT_ONCE):
+            found += await all_of(_scores(moderator, text) for text in texts[start : start + AT_ONCE])
+    return found
+
+
+def moderation_server(*, stored: bool) -> ModerationServer:
+    """The settings; with ``stored`` also the server that is connected on the pages."""
+    known = settings_of(ModerationServer)
+    return with_pool(partial(with_stored_servers, known)) if stored else known
+
+
+@asynccontextmanager
+async def _moderator(settings: ModerationServer) -> AsyncIterator[OpenAIModerator]:
+    server = settings.servers.moderation
+    if server is None or settings.moderation_problem is not None:
+        problem = settings.moderation_problem or "HUSHGATE_MODERATION_URL: expected a server, got none"
+        raise ConfigurationError(f"--live: {problem}")
+    client = openai_client.client(server.url, server.key, connections=CONNECTIONS)
+    try:
+        yield OpenAIModerator(
+            client,
+            model=server.model,
+            timeout_s=settings.moderation_timeout_s,
+            most_texts=settings.moderation_batch,
+        )
+    finally:
+        await client.close()
+
+
+async def _scores(moderator: OpenAIModerator, text: str) -> ModerationScores | None:
+    try:
+        return await moderator.moderate(text, ())
+    except EndpointMisconfigured as error:
+        raise ConfigurationError(f"--live: {error}") from error
+    except (ModerationRejected, ModerationUnavailable) as error:
+        print_message(f"a text has no scores: {error}", style="yellow")
+        return None

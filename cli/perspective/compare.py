@@ -6,12 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from cli.perspective.attributes import categories_of
 from cli.perspective.lines import RecordedLine
 from worker import moderation
 from worker.model import ModerationScores, ModeratorChoice, Stage
 from worker.rules import CompiledRules
 from worker.rules.findings import rule_findings
+
+RUDE: Final = ("harassment", "harassment/threatening", "hate", "hate/threatening")
+CATEGORIES: Final = {
+    "TOXICITY": RUDE,
+    "SEVERE_TOXICITY": RUDE,
+    "IDENTITY_ATTACK": ("hate", "hate/threatening"),
+    "INSULT": ("harassment", "harassment/threatening"),
+    "PROFANITY": (),
+    "THREAT": ("harassment/threatening", "hate/threatening", "violence"),
+    "SEXUALLY_EXPLICIT": ("sexual", "sexual/minors"),
+    "ATTACK_ON_AUTHOR": ("harassment", "harassment/threatening"),
+    "ATTACK_ON_COMMENTER": ("harassment", "harassment/threatening"),
+}
+"""Categories of the moderation API by attribute; an attribute without any is compared with rules."""
+
+
+def categories_of(attribute: str) -> tuple[str, ...]:
+    """The categories of an attribute, also of its experimental form; none for others, such as SPAM."""
+    return CATEGORIES.get(attribute.removesuffix("_EXPERIMENTAL"), ())
+
 
 LEAST_OF_EACH: Final = 10
 """Least texts on which Perspective acts, and does not, for a suggested threshold."""

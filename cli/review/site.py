@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
 from cli.deployment.loopback import require_free
-from cli.deployment.start import require_servers
-from cli.deployment.web_server import LOOPBACK, JobFailures, serve_application
+from cli.deployment.web_server import LOOPBACK, JobFailures, require_servers, serve_application
+from cli.doctor.embedding import NO_EMBEDDINGS
+from cli.doctor.live_calls import live_calls_at_once
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
-from cli.review.first_run import services_of
 from db.review_store import REVIEWER_ROLE
+from gateway.event_stream import RedisEventStream
 from gateway.intake import Intake
 from review.app import build_app
+from review.services.first_run import FirstRunServices, ModelAnswer
 from tasks.limits.account_figures import figures_of
-from worker.settings import GatewaySettings, RedisPresence, ReviewSettings, load
+from worker.errors import ConfigurationError
+from worker.settings import GatewaySettings, RedisPresence, ReviewSettings, Settings, StoredServer, load
 
 HELP: Final = """
 Serve the review pages, and manage the people who use them.
@@ -79,3 +84,27 @@ def _settings() -> ReviewSettings:
 
 
 people.add_to(app)
+
+
+def services_of(known: ReviewSettings) -> FirstRunServices:
+    """The services for which this process has the settings; those of the models are the workers' settings."""
+    events = RedisEventStream(known) if isinstance(known, GatewaySettings) else None
+    try:
+        models = load(Settings)
+    except ConfigurationError:
+        return FirstRunServices(events=events)
+    return FirstRunServices(test_servers=partial(model_answers, models), events=events)
+
+
+def model_answers(settings: Settings, servers: Sequence[StoredServer]) -> Sequence[ModelAnswer]:
+    """One real call of each kind, as ``hushgate doctor --live`` makes it, with these stored servers."""
+    return tuple(
+        ModelAnswer(
+            call=each.check,
+            answered=each.state == "ok",
+            offered=NO_EMBEDDINGS not in each.found,
+            found=each.found,
+            fix=each.fix,
+        )
+        for each in live_calls_at_once(settings.with_stored(servers))
+    )

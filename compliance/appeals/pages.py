@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
 
 from compliance.appeals import outcomes, records
-from compliance.appeals.as_decided import DecisionAsMade, load_as_made
 from compliance.appeals.outcomes import NewOutcome
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealOutcome, AppealRefused, AppealState
 from compliance.words import refusal_text
 from db import access_log
 from db.access_log import LoggedAction
-from db.connection import Connection
-from db.reviews import corrections, queue_items
+from db.audit import decision_context, settings_snapshot
+from db.audit.settings_snapshot import SettingsVersion
+from db.connection import Connection, round_of_reads
+from db.reviews import corrections, queue_items, rulings
 from db.reviews.remedies import RemedyImpossible
-from db.reviews.rulings import ReviewRejected, RulingReason
+from db.reviews.rulings import Review, ReviewRejected, RulingReason
 from db.reviews.submission import StaleReview
+from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
 from review.decision.review_form import reviewer_of
+from review.decision.view import DecisionRecord, DecisionView, build_view
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -197,3 +201,52 @@ def _values(visit: Visit, appeal: Appeal, made: DecisionAsMade | None) -> dict[s
         "typed": {name: visit.field(name) for name in ("outcome", "statement", "reason")},
         "most": TEXT_CHARS,
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionAsMade:
+    """What the page of an appeal shows of its decision.
+
+    Attributes:
+        settings: the version of the account's settings that the decision used; None when it is not stored.
+        blind: the person reads the decision blind in a queue.
+    """
+
+    record: DecisionRecord
+    view: DecisionView
+    settings: SettingsVersion | None
+    reviews: tuple[Review, ...]
+    blind: bool
+
+
+async def load_as_made(
+    visit: Visit, connection: Connection, decision_id: UUID, *, revealed: bool
+) -> DecisionAsMade | None:
+    """The decision as made; None when it is no longer stored."""
+    decision = await load_visible_decision(connection, decision_id, visit.person.person_id)
+    if decision is None:
+        return None
+    async with round_of_reads(connection) as reads:
+        lines = reads.read(decision_context.load_lines(connection, decision.row, visit.now))
+        stored = reads.read(
+            settings_snapshot.settings_of_decision(connection, decision.row, decision.snapshot)
+        )
+        reviews = reads.read(rulings.list_reviews(connection, decision_id))
+    settings = stored.result()
+    record = DecisionRecord(
+        row=decision.row,
+        snapshot=decision.snapshot,
+        history=lines.result().history,
+        sealed=lines.result().sealed,
+        settings=replace(settings, now=None),
+        covered_categories=visit.person.covered,
+        may_read_sealed=visit.may(Right.REVIEW, decision.row["user_id"]),
+        revealed=revealed,
+    )
+    return DecisionAsMade(
+        record=record,
+        view=build_view(record),
+        settings=settings.used,
+        reviews=reviews.result(),
+        blind=decision.blind,
+    )

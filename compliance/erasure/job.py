@@ -27,7 +27,7 @@ from compliance.erasure.streams import (
 )
 from compliance.tables import ErasurePhase
 from db.pool import Pool
-from db.webhooks.blocked import unblock_conversations
+from db.webhooks.deliveries import unblock_conversations
 from tasks.shards.backlog import load_layout
 from tasks.shards.layout import ShardLayout
 from tasks.stream_upkeep.figures import stream_names

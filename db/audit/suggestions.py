@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from db.audit.filters import Filters, account_conditions, filter_conditions
 from db.audit.search import statement_limit
+from db.columns import Timestamp
 from db.connection import Connection
 from db.rows import Row, all_rows
 from db.tables import HAS_TOPICS, HIGH_SCORE_CATEGORIES, NOT_ERASED, TOPICS_OF, ai_decisions
@@ -160,7 +161,11 @@ async def shown_decisions(connection: Connection, shown: Mapping[UUID, datetime]
     """Decisions to show by id and time, with what decides whether their texts are covered."""
     columns = ai_decisions.c
     names = ("id", "created_at", "user_id", "decision", "reason_code", "matched_rule", "message_text")
-    query = sa.select(*(columns[name] for name in names), HIGH_SCORE_CATEGORIES).where(
-        columns.id.in_(shown), columns.created_at.in_(set(shown.values())), sa.text(NOT_ERASED)
+    asked = sa.values(sa.column("at", Timestamp), sa.column("of", sa.Uuid), name="asked")
+    query = (
+        sa.select(*(columns[name] for name in names), HIGH_SCORE_CATEGORIES)
+        .select_from(asked.data([(at, each) for each, at in shown.items()]))
+        .join(ai_decisions, sa.and_(columns.created_at == asked.c.at, columns.id == asked.c.of))
+        .where(sa.text(NOT_ERASED))
     )
     return {row["id"]: row for row in await all_rows(connection, query)}

@@ -1,4 +1,4 @@
-"""The session settings that our statements depend on, whatever the server's defaults are."""
+"""The session settings that our statements depend on, and whether the server keeps what it confirms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import psycopg
+from psycopg.rows import class_row
 from psycopg.sql import SQL, Composed, Literal
 
 from db.pool import Pool, fetch_rows
@@ -43,3 +45,47 @@ async def load_session_state(source: Pool) -> SessionState:
 def _wrong() -> Composed:
     pairs = [SQL("({}, {})").format(Literal(name), Literal(value)) for name, value in SETTINGS.items()]
     return WRONG.format(wanted=SQL(", ").join(pairs))
+
+
+QUERY: Final = """
+    SELECT current_setting('fsync') = 'on' AS fsync,
+        current_setting('full_page_writes') = 'on' AS full_page_writes,
+        current_setting('synchronous_commit') AS synchronous_commit,
+        current_setting('synchronous_standby_names') AS standby_names,
+        (SELECT count(*) FROM pg_stat_replication) AS standbys
+"""
+TO_STANDBY: Final = frozenset({"on", "remote_write", "remote_apply"})
+"""Values of ``synchronous_commit`` with which a commit waits for a standby that is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durability:
+    """The settings of this login's sessions; ``standbys`` counts connected receivers, also of backups."""
+
+    fsync: bool
+    full_page_writes: bool
+    synchronous_commit: str
+    standby_names: str
+    standbys: int
+
+    @property
+    def survives_power_failure(self) -> bool:
+        """Whether a commit is on the disk before it is answered."""
+        return self.fsync and self.full_page_writes and self.synchronous_commit != "off"
+
+    @property
+    def survives_failover(self) -> bool:
+        """Whether a standby has a commit before it is answered."""
+        return bool(self.standby_names) and self.synchronous_commit in TO_STANDBY
+
+
+def load_durability(url: str) -> Durability:
+    """The settings of Postgres.
+
+    Raises:
+        psycopg.Error: Postgres is unreachable.
+    """
+    with psycopg.connect(url, connect_timeout=10) as connection:
+        found = connection.cursor(row_factory=class_row(Durability)).execute(QUERY).fetchone()
+    assert found is not None  # a query without FROM gives a row
+    return found

@@ -11,7 +11,7 @@ from db import access_log
 from db.access_log import LogEntry
 from db.connection import Connection
 from db.pool import Pool, checkout, fetch_as, fetch_one_as
-from db.rows import rows_as
+from db.rows import first_value, rows_as
 from db.webhooks.queue import LOCK_QUEUE, reason_not_to_send
 from worker.webhooks.types import MOST_ENDPOINTS, WebhookType
 
@@ -148,3 +148,25 @@ async def deliveries_of_reply(
     """The deliveries of a decision's reply, oldest first; without those of removed endpoints."""
     values = {"user_id": user_id, "key": str(decision_id)}
     return await rows_as(connection, ReplyDelivery, OF_REPLY, values)
+
+
+IS_BLOCKED: Final = """
+    n.state = 'waiting' AND n.next_attempt_at IS NULL AND NOT EXISTS (
+        SELECT FROM webhook_deliveries b
+        WHERE b.endpoint_id = n.endpoint_id AND b.user_id = n.user_id
+            AND b.conversation_id = n.conversation_id AND b.state = 'waiting'
+            AND (b.next_attempt_at IS NOT NULL OR b.event_row < n.event_row))
+"""
+"""True of the earliest waiting delivery of a conversation in which none has a time."""
+ANY_BLOCKED: Final = f"SELECT EXISTS (SELECT FROM webhook_deliveries n WHERE {IS_BLOCKED})"
+UNBLOCK: Final = f"UPDATE webhook_deliveries n SET next_attempt_at = %(now)s WHERE {IS_BLOCKED}"
+
+
+async def unblock_conversations(source: Pool, now: datetime) -> int:
+    """Make the next deliveries due after retention or a person deleted the event before them; how many."""
+    async with checkout(source) as connection:
+        if not await first_value(connection, ANY_BLOCKED):
+            return 0
+        async with connection.transaction():
+            await connection.execute(LOCK_QUEUE)
+            return (await connection.execute(UNBLOCK, {"now": now})).rowcount

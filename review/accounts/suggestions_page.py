@@ -50,7 +50,8 @@ async def show_suggestions(visit: Visit) -> Response:
     parameters = visit.request.query_params
     chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
     key = parameters.get("topic") or None
-    found = await load_visible_suggestions(visit, user_id, chosen, key=key)
+    examples = EXAMPLES if key is None else TOPIC_DECISIONS
+    found = await load_visible_suggestions(visit, user_id, chosen, key=key, examples=examples)
     return visit.render(
         "suggestions.html",
         status=400 if problem else 200,
@@ -85,6 +86,7 @@ async def load_visible_suggestions(
     chosen: Range,
     *,
     key: str | None = None,
+    examples: int = EXAMPLES,
     most: int = GROUPED,
     patience_s: float = PATIENCE_S,
 ) -> Suggestions:
@@ -98,7 +100,6 @@ async def load_visible_suggestions(
     filters = Filters(
         since=chosen.since, until=chosen.until, user_id=user_id, accounts=visit.accounts(Right.VIEW)
     )
-    examples = EXAMPLES if key is None else TOPIC_DECISIONS
     found = await visit.store.read_lists(
         lambda replica: suggestions.load_suggestions(
             replica, filters, key=key, examples=examples, most=most, patience_s=patience_s

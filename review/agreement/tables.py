@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from db.figures.agreement import Agreement
 from review.agreement.kappa import Kappa, kappa
-from review.charts.intervals import interval
+from review.charts.scales import interval
 from review.languages import mark
 from worker.statistics.shares import Share, weighted, wilson
 

@@ -1,4 +1,4 @@
-"""Decisions as JSON: the same lists, filters and rights as on the pages."""
+"""Decisions as JSON, with the lists, filters and rights of the pages, and their reviews."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
@@ -16,14 +17,21 @@ from db.audit import decision_context, decision_list
 from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
 from db.customer_feedback.reading import feedback_verdict
-from db.reviews import queue_items
+from db.reviews import exchanges, queue_items
 from db.reviews.list_marks import ListMarks, load_list_marks
+from db.reviews.remedies import RemedyImpossible
+from db.reviews.rulings import DecisionGone, ReviewRejected
+from db.reviews.submission import StaleReview
 from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
+from review.api.body import answer, read_body, rejected
+from review.api.change_shapes import NewReview
+from review.decision.review_form import parse_review_form, submission_of
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery
 from review.lists.visit_query import parse_url_query
+from review.queues.review_pages import store_submission, withdraw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,3 +159,56 @@ def _json(body: Mapping[str, Any]) -> Response:
     return Response(
         orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS), media_type="application/json"
     )
+
+
+NO_DECISION = Refused(404, "Not found", "There is no such decision, or you may not see it.")
+NO_REVIEW = Refused(404, "Not found", "There is no such review, or you may not see it.")
+
+
+async def submit_review(visit: Visit) -> Response:
+    """Store a review; 409 names a newer review of another person, or why the remedy is impossible."""
+    decision_id = visit.path_id("decision_id", NO_DECISION)
+    await _require_reviewable(visit, decision_id)
+    body = await read_body(visit, NewReview)
+    names = ("ruling", "reason", "note", "corrected", "remedy")
+    fields = {name: getattr(body, name) for name in names}
+    visit.form = FormData(fields | {"seen": str(body.seen) if body.seen else ""})
+    try:
+        submission = submission_of(visit, decision_id, parse_review_form(visit))
+        stored = await store_submission(visit, submission, api=True)
+    except StaleReview as stale:
+        newest = stale.reviews[-1]
+        text = f"{newest.person} reviewed meanwhile: {newest.ruling}. To add yours, send seen {newest.id}."
+        raise Refused(409, "A newer review", text) from stale
+    except DecisionGone as gone:
+        raise Refused(404, NO_DECISION.title, NO_DECISION.text) from gone
+    except RemedyImpossible as impossible:
+        raise Refused(409, "Impossible", str(impossible)) from impossible
+    except ReviewRejected as error:
+        raise rejected(str(error).replace("corrected decision:", "corrected:")) from error
+    review = stored.review
+    body_of_answer = {
+        "review_id": review.id,
+        "decision_id": review.decision_id,
+        "ruling": review.ruling,
+        "effect": review.effect,
+        "undo_until": review.undo_until(),
+    }
+    return answer(body_of_answer, status=201)
+
+
+async def undo_review(visit: Visit) -> Response:
+    """Withdraw a review within its undo window."""
+    review_id = visit.path_id("review_id", NO_REVIEW)
+    async with visit.store.writing() as connection:
+        review, _ = await withdraw(visit, connection, review_id, api=True)
+    return answer({"review_id": review.id, "decision_id": review.decision_id})
+
+
+async def _require_reviewable(visit: Visit, decision_id: UUID) -> None:
+    """Refuse (403 or 404) before the body says anything of the decision."""
+    async with visit.store.reading() as connection:
+        subject = await exchanges.load_subject(connection, decision_id)
+    if subject is None:
+        raise NO_DECISION
+    visit.require(Right.REVIEW, subject.user_id)

@@ -1,18 +1,24 @@
-"""Dashboard and agreement as JSON: the same numbers as on the pages."""
+"""The figures, limits, suggestions and the access log as JSON, with the filters of their pages."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
+import orjson
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
+from review.access_log import filters
+from review.access_log.page import load_lines
+from review.accounts.limits_page import load_limits
+from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
 from review.agreement import page as agreement_page
 from review.agreement.kappa import Kappa
 from review.agreement.tables import AgreementLine
+from review.api.body import answer
 from review.dashboard import dashboard_page
 from review.dashboard.dashboard_page import DashboardOutcomes
 from review.figures.ranges import BadRange
@@ -131,3 +137,53 @@ def _line(line: AgreementLine) -> dict[str, Any]:
 
 def _kappa(found: Kappa | None) -> dict[str, Any] | None:
     return None if found is None else asdict(found) | {"enough": found.enough}
+
+
+async def list_limits(visit: Visit) -> Response:
+    """The present figures."""
+    found = await load_limits(visit)
+    return answer({"account": found.account, "known": found.known, "limits": found.limits})
+
+
+async def list_entries(visit: Visit) -> Response:
+    """The newest lines, with the filters of the page."""
+    lines, more = await load_lines(visit)
+    body = {
+        "lines": lines,
+        "older": filters.next_cursor(lines[-1]) if more else None,
+    }
+    return Response(orjson.dumps(body), media_type="application/json")
+
+
+async def list_suggestions(visit: Visit) -> Response:
+    """The topics of a range, of one account or of all that the person may see.
+
+    Raises:
+        Refused: 422, an unusable range; 404, an account that the person may not see.
+    """
+    parameters = visit.request.query_params
+    user_id = parameters.get("account") or None
+    try:
+        chosen = parse_suggestion_range(visit, parameters)
+    except BadRange as bad:
+        raise Refused(422, "Not a range", str(bad)) from bad
+    found = await load_visible_suggestions(visit, user_id, chosen)
+    body = {
+        "account": user_id,
+        "since": chosen.since,
+        "until": chosen.until,
+        "decisions": found.decisions,
+        "complete": found.complete,
+        "suggestions": [
+            {
+                "topic": each.topic,
+                "key": each.key,
+                "count": each.count,
+                "unanswered": each.unanswered,
+                "newest": each.newest,
+                "examples": [row["id"] for row in each.decisions],
+            }
+            for each in found.topics
+        ],
+    }
+    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from db.people.api_tokens import TokenScope
-from review.api.shapes import Problem
+from review.access import Right
+from review.api.shapes import Document, Problem
 from review.http.page_routes import PageRoute
 from review.http.visit import Visit
 from worker import __version__
@@ -55,6 +56,17 @@ async def show_openapi(visit: Visit) -> Response:
     if body is None:
         body = state.openapi = orjson.dumps(openapi_document(state.pages, visit.site.settings.review_url))
     return Response(body, media_type="application/json")
+
+
+ROUTE: Final = PageRoute(
+    path="/api/v1/openapi.json",
+    name="openapi",
+    handler=show_openapi,
+    right=Right.SIGNED_IN,
+    api=True,
+    summary="This document",
+    response=Document,
+)
 
 
 def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:

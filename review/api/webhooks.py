@@ -12,8 +12,7 @@ from db.webhooks import deliveries, endpoints
 from review.accounts.stored_versions import account_of_path
 from review.api.shapes import ShownDelivery, WebhookDeliveries, WebhookEndpoints
 from review.http.visit import Visit
-from review.webhooks.delivery_page import delivery_of_path
-from review.webhooks.endpoints_page import endpoint_of_path
+from review.webhooks.endpoints_page import delivery_of_path, endpoint_of_path
 from worker.webhooks.signing import message_id
 
 

@@ -19,9 +19,8 @@ from db.people import changes, invitations, records, sessions, sign_ins
 from db.people.invitations import Invitation
 from db.people.records import Person
 from review.auth import credentials, passwords, role_grants
-from review.auth.credentials import NAME_CHARS
+from review.auth.credentials import NAME_CHARS, WINDOW, delay_s
 from review.auth.session_start import require_session
-from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.languages import gettext as _
 from review.services.openid_provider import Identity

@@ -15,7 +15,7 @@ from db.people import changes, records, sessions, sign_ins
 from db.people.records import Person
 from review.auth import form_replay, invitation_page
 from review.auth.session_start import start_session
-from review.http.local_paths import START, local_path
+from review.http.named_routes import START, local_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.services.openid_provider import LOGOUT_AGE_S, Identity, OpenIdProvider, ProviderLogout

@@ -10,7 +10,7 @@ from db.access_log import LoggedAction
 from db.people import records, second_factors, sessions
 from db.people.second_factors import SecondFactor
 from review.auth import credentials, second_factor
-from review.auth.factor_seal import opened, sealed
+from review.auth.second_factor import opened, sealed
 from review.auth.sign_in_code import CODE_CHARS, check_code
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _

@@ -9,7 +9,7 @@ from db.connection import Connection
 from db.people import changes, sessions
 from db.people.records import Person
 from review.auth.form_replay import KeptForm
-from review.http.local_paths import START, local_path
+from review.http.named_routes import START, local_path
 from review.http.visit import (
     FORM_COOKIE,
     SESSION_COOKIE,

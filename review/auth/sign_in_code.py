@@ -16,10 +16,10 @@ from db.access_log import LoggedAction
 from db.people import records, second_factors, sign_ins
 from db.people.records import Credentials, Person
 from review.auth import credentials, form_replay, second_factor
+from review.auth.credentials import WINDOW, delay_s
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import start_session
-from review.auth.sign_in_delays import WINDOW, delay_s
-from review.http.local_paths import local_path
+from review.http.named_routes import local_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 

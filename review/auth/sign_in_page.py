@@ -12,7 +12,7 @@ from db.people import sessions
 from review.auth import credentials, form_replay, sign_in_code
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import start_session
-from review.http.local_paths import START, local_path
+from review.http.named_routes import START, local_path
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.languages import mark
 

@@ -1,4 +1,4 @@
-"""The start page, the health check and CSP reports."""
+"""The start page, the counts beside the menu, the health check and CSP reports."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from db import jobs
 from db.access_log import LoggedAction
+from db.answers import waiting
 from db.collaboration import assignments
 from db.figures import dashboard
-from db.reviews import queue_items
+from db.reviews import queue_items, queue_loads
 from review.access import Right
 from review.auth.notices import load_notices
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
@@ -76,3 +77,19 @@ async def csp_report(visit: Visit) -> Response:
     if reports := visit.site.csp_reports.count_report(visit.now):
         log.warning("csp_violation", reports=reports)
     return Response(status_code=204)
+
+
+COUNTED: Final = 100
+"""What waits is counted up to this number, not read as a whole; ``shell/counts.html`` shows a plus."""
+
+
+async def show_counts(visit: Visit) -> Response:
+    """Messages that wait for an answer, and items of queues."""
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.reading() as connection:
+        to_answer = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
+        to_review = await queue_loads.count_for_person(
+            connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now, most=COUNTED
+        )
+    counts = {"/escalations": to_answer, "/queues": to_review}
+    return visit.render("shell/counts.html", counts=counts, counted=COUNTED)

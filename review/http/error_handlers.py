@@ -6,14 +6,30 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from review.http.answer_language import answer_in_language
 from review.http.visit import Refused, Site, Visit
 from review.languages import mark
+from review.languages.choice import LANGUAGE_COOKIE, ZONE_COOKIE, choose_language, choose_zone
+from review.languages.reader import NO_READER, PageReader, answer_in
+
+
+def answer_in_language(visit: Visit, *, english: bool = False) -> None:
+    """Choose language and time zone; English and UTC where programs read the answer."""
+    if english:
+        answer_in(NO_READER)
+        return
+    headers, cookies, person = visit.request.headers, visit.request.cookies, visit.signed_in
+    accepted = headers.get("Accept-Language", "")
+    language = choose_language(person.language if person else None, cookies.get(LANGUAGE_COOKIE), accepted)
+    zone = choose_zone(person.time_zone if person else None, cookies.get(ZONE_COOKIE))
+    answer_in(PageReader(language=language, zone=zone, now=visit.now))
+
 
 ANSWERS: Final = {
     404: (mark("Not found"), mark("There is nothing at this address.")),
@@ -65,3 +81,29 @@ def refusal_json(refused: Refused) -> Response:
     return JSONResponse(
         body | errors, status_code=refused.status, headers=headers, media_type="application/problem+json"
     )
+
+
+class TooLargeProblem:
+    """Replaces the plain text that Starlette's RequestBodyLimitMiddleware sends for any path."""
+
+    def __init__(self, app: ASGIApp, *, under: str = "/api/") -> None:
+        self._app, self._under = app, under
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; refuse bodies that are too large in the JSON API's way."""
+        if scope["type"] != "http" or not scope["path"].startswith(self._under):
+            await self._app(scope, receive, send)
+            return
+        replaced = False
+
+        async def send_problem(message: Message) -> None:
+            nonlocal replaced
+            if message["type"] == "http.response.start" and message["status"] == 413:
+                plain = Headers(raw=message["headers"]).get("content-type", "").startswith("text/plain")
+                if plain:
+                    replaced = True
+                    await refusal_json(Refused(413, *ANSWERS[413]))(scope, receive, send)
+            if not replaced:
+                await send(message)
+
+        await self._app(scope, receive, send_problem)

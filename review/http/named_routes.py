@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.routing import NoMatchFound, Route
@@ -30,3 +30,14 @@ def _named_route(app: Starlette, name: str, parameters: frozenset[str]) -> Route
         if isinstance(route, Route) and route.name == name and route.param_convertors.keys() == parameters:
             return route
     raise NoMatchFound(name, dict.fromkeys(parameters))
+
+
+START: Final = "/"
+
+
+def local_path(target: str | None) -> str:
+    """The target when it is a path of this site, else the start page."""
+    if not target or not target.startswith("/") or target.startswith(("//", "/\\")):
+        return START
+    parts = urlsplit(target)
+    return START if parts.scheme or parts.netloc or "\\" in target or not target.isprintable() else target

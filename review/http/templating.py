@@ -1,7 +1,8 @@
-"""Jinja2 with autoescaping, and the filters that pages share."""
+"""Jinja2 with autoescaping, the filters that pages share, icons and static files."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
@@ -14,16 +15,52 @@ from markupsafe import Markup, escape
 
 from features.feature import hook_mapping, hook_values
 from review import access, content_covers
-from review.http.icons import icon
-from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
 from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.menu import menu
-from review.words import decisions, rulings, states, traces
+from review.words import choices, decisions, states, traces
 from review.words.choices import choice_label
 from worker.webhooks.types import CANCEL_REASONS
+
+STATIC: Final = Path(__file__).parent.parent / "static"
+
+
+def static_url(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may cache it forever."""
+    return f"/static/{name}?v={_fingerprint(name)}"
+
+
+@cache
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
+SPRITE: Final = "vendor/lucide-1.62.0.svg"
+"""Written by ``python -m tools.icons``."""
+SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)"')
+
+
+@cache
+def icon_names() -> tuple[str, ...]:
+    """The icons of the sprite."""
+    return tuple(SYMBOL.findall((STATIC / SPRITE).read_text(encoding="utf-8")))
+
+
+@lru_cache(maxsize=256)
+def icon(name: str) -> Markup:
+    """An icon beside a text; a button with only an icon needs a hidden text or an ``aria-label``.
+
+    Raises:
+        KeyError: the sprite has no such icon.
+    """
+    if name not in icon_names():
+        raise KeyError(name)
+    shape = f'<use href="{static_url(SPRITE)}#{name}"/>'
+    shown = f'<svg class="icon" aria-hidden="true" focusable="false">{shape}</svg>'
+    return Markup(shown)  # noqa: S704  # a known name
+
 
 PACKAGE: Final = Path(__file__).parent.parent
 
@@ -94,9 +131,9 @@ def _environment() -> Environment:
         "job_kind": states.job_kind,
         "job_state": states.job_state,
         "review_state": states.review_state,
-        "ruling_label": rulings.ruling_label,
-        "ruling_reason": rulings.ruling_reason,
-        "ruling_effect": rulings.ruling_effect,
+        "ruling_label": choices.ruling_label,
+        "ruling_reason": choices.ruling_reason,
+        "ruling_effect": choices.ruling_effect,
         "closing_cause": states.closing_wording,
         **hook_mapping("template_filters"),
     }

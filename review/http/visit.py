@@ -30,10 +30,10 @@ from review.access import Right, accounts_with, may, may_somewhere, missing_righ
 from review.figures.reused import ReusedFigures
 from review.figures.rounds import Rounds
 from review.http.field_problems import FieldProblem
+from review.http.headers import UndeclaredProxy
 from review.http.log_intervals import LoggedReadings, ReportCounter
 from review.http.named_routes import page_path
 from review.http.templating import Templates
-from review.http.undeclared_proxy import UndeclaredProxy
 from review.languages import gettext as _
 from review.services.first_run import FirstRunServices
 from review.services.openid_provider import OpenIdProvider

@@ -24,8 +24,7 @@ from review.http.visit import Refused, Visit
 from review.languages.choice import ZONE_COOKIE
 from review.lists.filter_fields import FIELDS
 from review.lists.filters import ListQuery
-from review.lists.list_layout_page import COLUMN_TITLES, ORDER_TITLES
-from review.lists.views_page import visible_views
+from review.lists.views_page import COLUMN_TITLES, ORDER_TITLES, visible_views
 from review.lists.visit_query import parse_url_query
 from review.words.reasons import NAMES
 

@@ -1,8 +1,8 @@
-"""The page of saved views: the person's own and those that others share."""
+"""Saved views: the person's own and those that others share; the layout of the list of decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl
 
@@ -12,8 +12,11 @@ from db.audit import saved_views
 from db.audit.saved_views import SavedView, ViewRefused
 from db.connection import Connection
 from db.identifiers import uuid_at
+from db.people import changes
+from db.people.list_layout import ListColumn, ListOrder
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.languages import mark
 from review.lists.filter_fields import FIELDS
 from review.lists.visit_query import parse_visit_query
@@ -95,3 +98,36 @@ def _back(visit: Visit, done: str, *, found: bool) -> Response:
     if not found:
         raise NOT_FOUND
     return visit.redirect("views", query=f"done={done}")
+
+
+COLUMN_TITLES: Final[Mapping[ListColumn, str]] = {
+    ListColumn.ACCOUNT: mark("Account"),
+    ListColumn.AUTHOR: mark("Author"),
+    ListColumn.REPLY: mark("Reply"),
+    ListColumn.CONFIDENCE: mark("Confidence"),
+    ListColumn.REVIEW: mark("Review"),
+}
+"""Total."""
+ORDER_TITLES: Final[Mapping[ListOrder, str]] = {
+    ListOrder.NEWEST: mark("Newest first"),
+    ListOrder.OLDEST: mark("Oldest first"),
+}
+"""Total."""
+
+
+async def save_layout(visit: Visit) -> Response:
+    """Keep the columns, the order, or both; back to the list with its filters."""
+    columns = [str(each) for each in visit.form.getlist("column")]
+    order = visit.field("order")
+    unknown = [each for each in columns if each not in tuple(ListColumn)]
+    if unknown or (order and order not in tuple(ListOrder)):
+        text = _("Choose columns and order in the list, and save them there.")
+        raise Refused(400, _("The list cannot be changed"), text)
+    chosen: dict[str, object] = {"list_columns": columns} if visit.field("columns") else {}
+    if order:
+        chosen["list_order"] = order
+    if chosen:
+        async with visit.store.writing() as connection:
+            await changes.set_columns(connection, visit.person.person_id, **chosen)
+    query = parse_visit_query(visit, parse_qsl(visit.field("query")))
+    return visit.redirect("decisions", query.encoded())

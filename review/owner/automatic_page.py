@@ -9,7 +9,7 @@ from typing import Final
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.answers.drafts import SENT_WITHOUT_APPROVAL, newest_drafts
+from db.answers.held import SENT_WITHOUT_APPROVAL, newest_drafts
 from db.reviews import queue_items
 from review.access import Right
 from review.accounts.account_changes import change_warnings

@@ -181,7 +181,7 @@ async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
     try:
         chosen = parse_suggestion_range(visit, {})
         found = await load_visible_suggestions(
-            visit, user_id, chosen, most=TOPIC_DECISIONS, patience_s=PATIENCE_S
+            visit, user_id, chosen, examples=0, most=TOPIC_DECISIONS, patience_s=PATIENCE_S
         )
     except TooSlow:
         return ()

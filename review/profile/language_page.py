@@ -1,4 +1,4 @@
-"""The form that chooses language and time zone, for visitors before the sign-in too."""
+"""The forms that choose language and time zone (before the sign-in too), and the appearance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Final
 from starlette.responses import RedirectResponse, Response
 
 from db.people import changes
-from review.http.local_paths import local_path
-from review.http.visit import Refused, Visit
+from review.http.named_routes import local_path
+from review.http.visit import Refused, Visit, set_cookie
 from review.languages import gettext as _
 from review.languages.catalogues import LANGUAGES
 from review.languages.choice import LANGUAGE_COOKIE, zone_names
+from review.shell.appearance import KEPT_S, SIDEBAR_COOKIE, THEME_COOKIE, Sidebar, Theme
+from review.typed.problems import choice_problem
 
 YEAR_S: Final = 31_536_000
 
@@ -45,3 +47,16 @@ def _field(visit: Visit, name: str, known: Container[str]) -> str | None:
         text = _("Choose one of the list.")
         raise Refused(400, _("Unknown language or time zone"), text)
     return value
+
+
+async def change_appearance(visit: Visit) -> Response:
+    """Keep the chosen theme or sidebar in a cookie; back to the page."""
+    response = RedirectResponse(local_path(visit.field("back")), status_code=303)
+    chosen = ((THEME_COOKIE, visit.field("theme"), Theme), (SIDEBAR_COOKIE, visit.field("sidebar"), Sidebar))
+    for cookie, value, values in chosen:
+        if not value:
+            continue
+        if value not in tuple(values):
+            raise Refused(400, "Appearance", choice_problem(values, value))
+        set_cookie(response, cookie, value, max_age=KEPT_S)
+    return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
@@ -20,10 +20,11 @@ from db.jobs import JobKind
 from db.reviews import bulk as bulk_reviews
 from db.reviews import queue_items
 from db.reviews.bulk import TriedReview
-from db.reviews.rulings import NOTE_CHARS, RULINGS, ReviewRejected, RulingReason
+from db.reviews.rulings import NOTE_CHARS, RULINGS, Remedy, ReviewRejected, ReviewSource, Ruling, RulingReason
+from db.reviews.submission import Submission
 from review.access import Right
 from review.content_covers import cover_reason
-from review.decision.review_form import ReviewFields, parse_review_form
+from review.decision.review_form import ReviewFields, parse_review_form, submission_of
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -31,9 +32,35 @@ from review.lists.filter_fields import FIELDS
 from review.lists.filters import ListQuery, ParseContext
 from review.lists.jobs_page import add_job, is_undoable, own_job
 from review.queues import bulk_jobs
+from review.queues.bulk_jobs import NO_DECISION
 from review.queues.bulk_selection import BadSelection, BulkSelection, asked_at, parse_ticked
-from review.queues.bulk_submission import parse_bulk_submission
 from worker.model import DecisionKind
+
+
+def parse_bulk_submission(visit: Visit, fields: ReviewFields) -> Submission:
+    """The review for each decision; its id is a placeholder.
+
+    Raises:
+        ReviewRejected: a field is invalid, or is one that only a single review has.
+    """
+    submission = submission_of(visit, NO_DECISION, fields)
+    if submission.reason is None:
+        raise ReviewRejected(_("Choose a reason: a bulk review needs one."))
+    if submission.reason is RulingReason.CORRECT and submission.ruling is Ruling.OVERTURN:
+        raise ReviewRejected(_("Choose the reason that says what was wrong, as you overturn them."))
+    if submission.remedy is not Remedy.NONE and submission.ruling is not Ruling.OVERTURN:
+        raise ReviewRejected(_("Choose to restore the exchanges only when you overturn."))
+    if submission.remedy not in {Remedy.NONE, Remedy.RESTORE}:
+        raise ReviewRejected(
+            _("Choose to restore the exchanges or leave them; replies are removed one by one.")
+        )
+    if submission.corrected is not None and submission.ruling is not Ruling.OVERTURN:
+        raise ReviewRejected(_("Choose the right decision only when you overturn."))
+    if len(submission.note) > NOTE_CHARS or "\0" in submission.note:
+        text = _("Write a note of at most %(most)s characters.")
+        raise ReviewRejected(text % {"most": NOTE_CHARS})
+    return replace(submission, source=ReviewSource.BULK, note=submission.note.strip())
+
 
 COUNT_MAX_AGE_S: Final = 3600.0
 TRIED: Final = 20

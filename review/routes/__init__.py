@@ -6,22 +6,11 @@ from typing import Final
 
 from features.feature import hook_items
 from review.http.page_routes import PageRoute
-from review.routes.accounts import ACCOUNTS
-from review.routes.answers import ANSWERS_API
-from review.routes.api import API
+from review.routes.accounts import ACCOUNTS, FIRST_RUN, OWNER
+from review.routes.api import ANSWERS_API, API
 from review.routes.api_changes import API_CHANGES
-from review.routes.auth import SIGNING_IN
-from review.routes.collaboration import COLLABORATION
-from review.routes.conversations import CONVERSATIONS
-from review.routes.dashboard import FIGURES
-from review.routes.decisions import DECISIONS
-from review.routes.first_run import FIRST_RUN
-from review.routes.owner import OWNER
-from review.routes.people import PEOPLE
-from review.routes.profile import OWN
-from review.routes.queues import REVIEWING
-from review.routes.shell import SHELL
-from review.routes.subjects import SUBJECTS
+from review.routes.decisions import COLLABORATION, CONVERSATIONS, DECISIONS, FIGURES, REVIEWING, SUBJECTS
+from review.routes.people import OWN, PEOPLE, SHELL, SIGNING_IN
 from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
 PAGES: Final[tuple[PageRoute, ...]] = (

@@ -1,4 +1,4 @@
-"""Routes of accounts: rules, documents, settings and their history."""
+"""Routes of accounts: documents, rules and settings, the pages of their owners, and the first steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from review.accounts import (
     suggestions_page,
     versions_page,
 )
+from review.connect import channels_page, connect_page
+from review.escalations import inbox
+from review.first_run import message_page, sample_page
 from review.http.page_routes import ACCOUNT, get, post
+from review.owner import answered_page, automatic_page, home_page, one_rule_page
 
 ACCOUNTS: Final = (
     get("/accounts", "accounts", accounts_page.list_accounts, Right.VIEW),
@@ -80,4 +84,27 @@ ACCOUNTS: Final = (
     get(ACCOUNT + "/limits", "limits", limits_page.show_limits, Right.VIEW),
     get(ACCOUNT + "/settings", "settings", settings_page.show_settings, Right.VIEW),
     post(ACCOUNT + "/settings", "settings_post", settings_page.save_settings, Right.ADMIN),
+)
+
+OWNER: Final = (
+    get(ACCOUNT + "/home", "owner_home", home_page.show_owner_home, Right.VIEW),
+    post(ACCOUNT + "/home/{decision_id}", "owner_home_answer", home_page.answer_from_home, Right.REVIEW),
+    get(ACCOUNT + "/waiting", "account_waiting", inbox.list_account_waiting, Right.REVIEW),
+    get(ACCOUNT + "/answered", "account_answered", answered_page.show_answered, Right.VIEW),
+    get(ACCOUNT + "/automatic", "automatic", automatic_page.show_automatic, Right.ADMIN),
+    post(ACCOUNT + "/automatic", "automatic_post", automatic_page.switch_on, Right.ADMIN),
+    get(ACCOUNT + "/rules/one", "one_rule", one_rule_page.show_one_rule, Right.EDIT_RULES),
+    post(ACCOUNT + "/rules/one", "one_rule_post", one_rule_page.add_one_rule, Right.EDIT_RULES),
+)
+
+FIRST_RUN: Final = (
+    get("/connect", "connect", connect_page.show_connect, Right.ADMIN),
+    post("/connect", "connect_post", connect_page.change_connect, Right.ADMIN),
+    get(ACCOUNT + "/channels", "channels", channels_page.show_channels, Right.ADMIN),
+    post(ACCOUNT + "/channels", "channels_post", channels_page.make_channel_token, Right.ADMIN),
+    get("/first-steps/samples", "sample_data", sample_page.show_samples, Right.ADMIN),
+    post("/first-steps/samples", "sample_data_add", sample_page.add_samples, Right.ADMIN),
+    post("/first-steps/samples/remove", "sample_data_remove", sample_page.delete_samples, Right.ADMIN),
+    get(ACCOUNT + "/test-message", "message_test", message_page.show_message_test, Right.ADMIN),
+    post(ACCOUNT + "/test-message", "message_test_post", message_page.send_message_test, Right.ADMIN),
 )

@@ -7,26 +7,33 @@ from uuid import UUID
 
 from db.access_log import LoggedAction
 from db.figures.agreement import Basis
+from db.people.api_tokens import TokenScope
 from review.access import Right
 from review.accounts import limits_page, suggestions_page
 from review.agreement import page as agreement_page
 from review.agreement.tables import SORTS
 from review.api import (
-    access_log,
+    answer_shapes,
+    answers,
     conversations,
     decisions,
-    escalations,
     figures,
-    limits,
     openapi,
     shapes,
-    suggestions,
 )
 from review.figures import ranges
 from review.http.page_routes import PageRoute
 from review.http.parameters import ACCOUNT, LIMIT, Parameter, cursor
 from review.lists.filter_fields import FIELDS
-from review.typed.kinds import DECISIONS_CURSOR, LOG_CURSOR, MOMENT, TIME_OR_DAY, LoginText, one_of
+from review.typed.kinds import (
+    DECISIONS_CURSOR,
+    LOG_CURSOR,
+    MOMENT,
+    TIME_OR_DAY,
+    WAITING_CURSOR,
+    LoginText,
+    one_of,
+)
 from worker.model import Scope
 
 DECISION_FILTERS: Final = (
@@ -69,7 +76,7 @@ API: Final = (
     PageRoute(
         path="/api/v1/suggestions",
         name="api_suggestions",
-        handler=suggestions.list_suggestions,
+        handler=figures.list_suggestions,
         right=Right.VIEW,
         api=True,
         summary="Topics of questions that the documents do not cover",
@@ -98,11 +105,11 @@ API: Final = (
     PageRoute(
         path="/api/v1/escalations",
         name="api_escalations",
-        handler=escalations.list_open,
+        handler=answers.list_open,
         right=Right.VIEW,
         api=True,
         summary="Messages that people must answer, oldest first",
-        query=(*escalations.FILTERS, cursor(UUID), LIMIT),
+        query=(*answers.FILTERS, cursor(UUID), LIMIT),
         response=shapes.Escalations,
     ),
     PageRoute(
@@ -127,7 +134,7 @@ API: Final = (
     PageRoute(
         path="/api/v1/accounts/{account:path}/limits",
         name="api_limits",
-        handler=limits.list_limits,
+        handler=figures.list_limits,
         right=Right.VIEW,
         api=True,
         summary="What is used and left of an account's limits and budgets",
@@ -146,22 +153,14 @@ API: Final = (
     PageRoute(
         path="/api/v1/access-log",
         name="api_access_log",
-        handler=access_log.list_entries,
+        handler=figures.list_entries,
         right=Right.AUDIT,
         api=True,
         summary="Lines of the access log, newest first",
         query=LOG_FILTERS,
         response=shapes.AccessLog,
     ),
-    PageRoute(
-        path="/api/v1/openapi.json",
-        name="openapi",
-        handler=openapi.show_openapi,
-        right=Right.SIGNED_IN,
-        api=True,
-        summary="This document",
-        response=shapes.Document,
-    ),
+    openapi.ROUTE,
     PageRoute(
         path="/api/v1/figures",
         name="api_figures",
@@ -181,5 +180,47 @@ API: Final = (
         summary="Agreement of people with decisions and with each other",
         query=AGREEMENT_FILTERS,
         response=shapes.AgreementBody,
+    ),
+)
+
+
+ANSWERS_API: Final = (
+    PageRoute(
+        path="/api/v1/waiting",
+        name="api_waiting",
+        handler=answers.list_waiting,
+        right=Right.REVIEW,
+        api=True,
+        summary="Decisions that wait for a person's answer, the oldest first",
+        query=(
+            ACCOUNT,
+            cursor(WAITING_CURSOR),
+            LIMIT,
+        ),
+        response=answer_shapes.WaitingBody,
+    ),
+    PageRoute(
+        path="/api/v1/decisions/{decision_id}/drafts",
+        name="api_drafts",
+        handler=answers.list_drafts,
+        right=Right.REVIEW,
+        api=True,
+        token_scope=TokenScope.ANSWER,
+        summary="Drafts of a decision that were not sent, and the answers of people",
+        response=answer_shapes.DraftsBody,
+    ),
+    PageRoute(
+        path="/api/v1/decisions/{decision_id}/answers",
+        name="api_answer",
+        handler=answers.add_answer,
+        right=Right.REVIEW,
+        methods=("POST",),
+        api=True,
+        token_scope=TokenScope.ANSWER,
+        summary="Approve or edit a draft, write an answer, or close without one",
+        body=answer_shapes.AnswerBody,
+        response=answer_shapes.AnswerStored,
+        status=201,
+        also={200: "The same request was stored before"},
     ),
 )

@@ -6,7 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.accounts import documents_page, rule_files_page
-from review.api import change_shapes, conversations, documents, reviews, rules, shapes
+from review.api import change_shapes, conversations, decisions, documents, shapes
 from review.http.page_routes import PageRoute
 
 ACCOUNT: Final = "/api/v1/accounts/{account:path}"
@@ -26,7 +26,7 @@ API_CHANGES: Final = (
     PageRoute(
         path="/api/v1/decisions/{decision_id}/reviews",
         name="api_review",
-        handler=reviews.submit_review,
+        handler=decisions.submit_review,
         right=Right.REVIEW,
         methods=("POST",),
         api=True,
@@ -38,7 +38,7 @@ API_CHANGES: Final = (
     PageRoute(
         path="/api/v1/reviews/{review_id}/undo",
         name="api_review_undo",
-        handler=reviews.undo_review,
+        handler=decisions.undo_review,
         right=Right.REVIEW,
         methods=("POST",),
         api=True,
@@ -68,7 +68,7 @@ API_CHANGES: Final = (
     PageRoute(
         path=ACCOUNT + "/rules",
         name="api_rules",
-        handler=rules.show_rules,
+        handler=documents.show_rules,
         right=Right.VIEW,
         api=True,
         summary="The rules of an account",
@@ -77,7 +77,7 @@ API_CHANGES: Final = (
     PageRoute(
         path=ACCOUNT + "/rules",
         name="api_rules_store",
-        handler=rules.store_rules,
+        handler=documents.store_rules,
         right=Right.EDIT_RULES,
         methods=("POST",),
         api=True,

@@ -9,14 +9,14 @@ from review.api import shapes, webhooks
 from review.http.page_routes import PageRoute, get, post
 from review.http.parameters import LIMIT, Parameter
 from review.typed.kinds import Number
-from review.webhooks import delivery_page, endpoints_page
+from review.webhooks import endpoints_page
 
 ACCOUNT: Final = "/accounts/{account:path}/webhooks"
 DELIVERY: Final = ACCOUNT + "/deliveries/{delivery:int}"
 ENDPOINT: Final = ACCOUNT + "/{endpoint_id}"
 WEBHOOKS: Final = (
-    get(DELIVERY, "webhook_delivery", delivery_page.show_delivery, Right.ADMIN),
-    post(DELIVERY + "/replay", "webhook_replay", delivery_page.replay_delivery, Right.ADMIN),
+    get(DELIVERY, "webhook_delivery", endpoints_page.show_delivery, Right.ADMIN),
+    post(DELIVERY + "/replay", "webhook_replay", endpoints_page.replay_delivery, Right.ADMIN),
     post(ENDPOINT + "/rotate", "webhook_rotate", endpoints_page.rotate_secret, Right.ADMIN),
     post(ENDPOINT + "/test", "webhook_test", endpoints_page.send_test, Right.ADMIN),
     post(ENDPOINT + "/state", "webhook_state", endpoints_page.switch_endpoint, Right.ADMIN),

@@ -24,7 +24,7 @@ class NavigationLink:
     Attributes:
         key: typed after ``g``, it opens the page.
         icon: its name in the sprite.
-        counted: with the number of what waits behind it, see ``review.home.counts``.
+        counted: with the number of what waits behind it, see ``review.home.page``.
         related_paths: first parts of paths of pages that belong to this one.
     """
 

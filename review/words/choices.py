@@ -1,4 +1,4 @@
-"""The values of filters that are chosen from a list, in words."""
+"""Rulings and the values of filters, in words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from db.figures.figure_sql import RunEvent
+from db.reviews.rulings import Effect, Ruling, RulingReason
 from review.languages import gettext, mark
 from review.words import decisions, states
 
@@ -39,3 +40,35 @@ WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
 def choice_label(choice: str, field: str) -> str:
     """A choice of a filter in words; an unknown value unchanged."""
     return WORDINGS[field](choice.lower()) if field in WORDINGS else choice
+
+
+RULINGS: Final[Mapping[Ruling, str]] = {
+    Ruling.AGREE: mark("Agree"),
+    Ruling.OVERTURN: mark("Overturn"),
+    Ruling.UNSURE: mark("Unsure"),
+    Ruling.WITHDRAWN: mark("Withdrawn"),
+}
+"""Total; buttons and radio fields show them."""
+EFFECTS: Final[Mapping[Effect, str]] = {
+    Effect.NONE: "",
+    Effect.RESTORED: mark("The exchange was restored."),
+    Effect.REMOVED: mark("The exchange was removed."),
+}
+"""Total: what a review changed."""
+SEALED_AGAIN: Final = mark("The exchange was sealed again.")
+
+
+def ruling_label(ruling: Ruling) -> str:
+    """A ruling as a choice."""
+    return gettext(RULINGS[ruling])
+
+
+def ruling_reason(reason: RulingReason) -> str:
+    """The reason of a ruling in words."""
+    return gettext(reason.label)
+
+
+def ruling_effect(effect: Effect, *, withdraws: bool = False) -> str:
+    """What a review, or its withdrawal, changed; empty when nothing."""
+    is_sealed_again = withdraws and effect is Effect.REMOVED
+    return gettext(SEALED_AGAIN if is_sealed_again else EFFECTS[effect])

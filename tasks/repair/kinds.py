@@ -8,10 +8,124 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from db.outgoing.events import OutgoingEventType
 from db.repair import finding, fixing
+from db.repair.finding import SentEvent, count_ended
 from db.repair.model import Breach, FoundBreach
-from tasks.repair import counts, lanes, outgoing, sends
+from tasks.repair import lanes, marks, sends
 from tasks.repair.context import RepairContext
+from tasks.sending.escalations import entry_mark
+from tasks.sending.once_stream import marks_of
+from tasks.shards.backlog import backlog, load_layout
+from tasks.shards.clients import LuaScript
+from worker.webhooks.types import WebhookType
+
+
+async def outgoing_not_on_stream(context: RepairContext) -> list[FoundBreach]:
+    """Escalations and retractions that Postgres counts as sent, and that Redis has lost; oldest first."""
+    sent = await finding.sent_events(context.pool, marks.window_of_marks(context))
+    lost = await _lost(context, sent)
+    found = [each not in lost for each in sent]
+    lost, _ = await marks.without_emptied(context, context.settings.reply_stream, sent, found)
+    return [
+        FoundBreach(
+            breach=Breach.OUTGOING_NOT_ON_STREAM,
+            subject=f"{each.type} {each.key}",
+            account=each.account,
+            found="Postgres counts it as sent, and Redis has no mark of its sending",
+        )
+        for each in lost
+    ][: context.limit]
+
+
+async def send_again(context: RepairContext, each: FoundBreach) -> bool:
+    """Let the relays send a lost entry, unless Redis has the entry again; webhooks are not repeated."""
+    event_type, _, key = each.subject.partition(" ")
+    sent = SentEvent(type=event_type, key=key, account=each.account or "", sent_at=context.now)
+
+    async def is_lost() -> bool:
+        return bool(await _lost(context, [sent]))
+
+    return await fixing.fix(context.pool, each, is_lost, person=context.person, since=context.since)
+
+
+async def _lost(context: RepairContext, sent: Sequence[SentEvent]) -> list[SentEvent]:
+    """Events without a mark, without openings whose closing is on the stream: they would seem open again."""
+    own = await marks.existing(context.redis, [_mark_key(context, each.type, each.key) for each in sent])
+    lost = [each for each, is_there in zip(sent, own, strict=True) if not is_there]
+    closings = [_mark_key(context, OutgoingEventType.ESCALATION_CLOSED, each.key) for each in lost]
+    closed = await marks.existing(context.redis, closings)
+    return [each for each, is_closed in zip(lost, closed, strict=True) if not is_closed]
+
+
+def _mark_key(context: RepairContext, event_type: str, key: str) -> str:
+    if event_type == WebhookType.REPLY_RETRACTED:
+        return marks_of(context.settings.retraction_stream) + key
+    return marks_of(context.settings.escalation_stream) + entry_mark(key, event_type)
+
+
+ADD: Final = """#!lua flags=allow-oom
+-- KEYS[1] stream; ARGV[1] entries to add to the count of those ever added.
+local info, found = redis.call('XINFO', 'STREAM', KEYS[1]), {}
+for i = 1, #info, 2 do found[info[i]] = info[i + 1] end
+redis.call('XSETID', KEYS[1], found['last-generated-id'], 'ENTRIESADDED', found['entries-added'] + ARGV[1],
+           'MAXDELETEDID', found['max-deleted-entry-id'])
+return 1
+"""
+
+
+async def entries_uncounted(context: RepairContext) -> list[FoundBreach]:
+    """More endings than entries: Redis lost its last writes, and the entries in them were decided."""
+    short = await _uncounted(context)
+    words = f"{short} entries have an ending, and the stream does not count them"
+    return [_finding(context, Breach.ENTRIES_UNCOUNTED, words)] if short > 0 else []
+
+
+async def endings_missing(context: RepairContext) -> list[FoundBreach]:
+    """Entries that left the stream, and have no ending."""
+    lost = await _missing(context)
+    words = f"{lost} entries left the stream and have no decision, duplicate or dead letter"
+    return [_finding(context, Breach.ENDINGS_MISSING, words)] if lost > 0 else []
+
+
+async def count_entries(context: RepairContext, each: FoundBreach) -> bool:
+    """Add to the stream's count what its endings prove."""
+    async with fixing.sums_locked(context.pool):
+        short = await _uncounted(context)
+        if short <= 0:
+            return False
+        await fixing.log_repair(context.pool, each, context.person)
+        layout = await load_layout(context.redis, context.settings.stream)
+        first = layout.current()[0].name
+        return bool(await LuaScript(context.redis, ADD)(keys=[first], args=[str(short)]))
+
+
+async def count_lost(context: RepairContext, each: FoundBreach) -> bool:
+    """Count the entries as lost, so that the conservation check finds the next ones."""
+
+    async def missing() -> int:
+        return await _missing(context)
+
+    return await fixing.count_lost(context.pool, each, missing, person=context.person)
+
+
+async def _uncounted(context: RepairContext) -> int:
+    ended = await count_ended(context.pool)
+    return ended - (await _counted(context))["accepted"]  # read after the endings: it only grows
+
+
+async def _missing(context: RepairContext) -> int:
+    before = await _counted(context)
+    return before["accepted"] - before["unfinished"] - await count_ended(context.pool)
+
+
+async def _counted(context: RepairContext) -> dict[str, int]:
+    return await backlog(context.redis, context.settings.stream)
+
+
+def _finding(context: RepairContext, breach: Breach, words: str) -> FoundBreach:
+    return FoundBreach(breach=breach, subject=context.settings.stream, found=words)
+
 
 log = structlog.get_logger(__name__)
 
@@ -88,8 +202,8 @@ KINDS: Final = (
     Kind(
         breach=Breach.OUTGOING_NOT_ON_STREAM,
         repair="let the relays put it on its stream; webhooks are not repeated",
-        find=outgoing.outgoing_not_on_stream,
-        fix=_each(outgoing.send_again),
+        find=outgoing_not_on_stream,
+        fix=_each(send_again),
     ),
     Kind(
         breach=Breach.SENT_TWICE,
@@ -106,14 +220,14 @@ KINDS: Final = (
     Kind(
         breach=Breach.ENTRIES_UNCOUNTED,
         repair="add them to the stream's count",
-        find=counts.entries_uncounted,
-        fix=_each(counts.count_entries),
+        find=entries_uncounted,
+        fix=_each(count_entries),
     ),
     Kind(
         breach=Breach.ENDINGS_MISSING,
         repair="publish the events again from their source, then count these entries as lost",
-        find=counts.endings_missing,
-        fix=_each(counts.count_lost),
+        find=endings_missing,
+        fix=_each(count_lost),
     ),
 )
 """In the order in which they are repaired best: first what workers still have to decide."""

@@ -16,7 +16,7 @@ from db.retention.declared import RETENTION
 from db.retention.kept import TableRetention
 from db.retention.limits import load_limits
 from db.retention.steps import StepResult, drop_months, sweep_step
-from db.webhooks.blocked import unblock_conversations
+from db.webhooks.deliveries import unblock_conversations
 from worker.errors import StorageUnavailable
 from worker.settings.retention import RetentionSettings
 

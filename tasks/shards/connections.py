@@ -7,6 +7,7 @@ AttributeError of None. redis-py translates neither and no caller expects them; 
 
 from __future__ import annotations
 
+from asyncio import WriteTransport
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ class _Reporting(AbstractConnection):
         """
         writer = None if self.health_check_interval else self._writer
         try:
-            if isinstance(command, list) and writer and not writer.transport.get_write_buffer_size():
+            if isinstance(command, list) and writer and _takes_more(writer.transport):
                 writer.writelines(command)
             else:
                 await super().send_packed_command(command, check_health)
@@ -53,6 +54,11 @@ class _Reporting(AbstractConnection):
             return await super().read_response(*args, **options)
         except AttributeError as error:
             raise _lost(error, "answer") from error
+
+
+def _takes_more(transport: WriteTransport) -> bool:
+    """Whether a transport is open and has written all before."""
+    return not transport.is_closing() and not transport.get_write_buffer_size()
 
 
 def _lost(error: AttributeError, awaited: str) -> Exception:

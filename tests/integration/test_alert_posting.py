@@ -17,8 +17,7 @@ from redis import Redis
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
 from tasks.alerts import watch
-from tasks.alerts.known import alerts_key
-from tasks.alerts.watch import AlertWatch
+from tasks.alerts.watch import AlertWatch, alerts_key
 from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.http_server import Answer, Asked, http_server

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from cli.demo.embedding import prepare
+from cli.demo.up import prepare
 from db.documents import configured_embedder, embedding_models, storage
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever

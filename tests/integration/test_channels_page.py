@@ -13,7 +13,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from db.people.records import Role
-from review.connect.snippets import publishing
+from review.connect.channels_page import publishing
 from review.services.first_run import EventPlace, FirstRunServices
 from tests.support.review_world import World
 from tests.support.reviewing import person_at, site_with

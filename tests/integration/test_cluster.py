@@ -16,7 +16,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cli.doctor.cluster import cluster_checks
+from cli.doctor.servers import cluster_checks
 from cli.events import repair
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
 from tasks.fleet.state import load_stream_state

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from selectolax.lexbor import LexborHTMLParser
 
 from cli.doctor import live_calls
-from cli.review.first_run import model_answers
+from cli.review.site import model_answers
 from db.people.records import Role
 from review.services.first_run import FirstRunServices
 from sandbox.server import SandboxHandle

@@ -13,7 +13,7 @@ import pytest
 from redis import Redis
 from uuid_utils.compat import uuid7
 
-from cli.review.first_run import model_answers
+from cli.review.site import model_answers
 from db.people.attempts import MOST_A_MINUTE, AttemptKind
 from db.people.records import Role
 from gateway.event_stream import RedisEventStream

@@ -13,7 +13,7 @@ import pytest
 
 from db.people import invitations, records
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
-from review.people.invitation_links import PER_HOUR
+from review.people.people_page import PER_HOUR
 from tests.support.audited import record, replied
 from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, api_token, stored, token_status
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from cli.doctor.replica import replica_checks
+from cli.doctor.rights import replica_checks
 from cli.main import command_line
 from db.connection import Connection
 from db.people.records import Role

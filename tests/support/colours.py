@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from review.http.static_files import STATIC
+from review.http.templating import STATIC
 
 TEXT: Final = 4.5
 """Least contrast of text, level AA."""

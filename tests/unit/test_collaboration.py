@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.collaboration.mentions import mentioned_logins
+from review.collaboration.pages import mentioned_logins
 from review.http.identifiers import CONVERTOR, path_segment
 
 

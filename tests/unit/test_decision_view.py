@@ -20,7 +20,7 @@ from review.decision.clauses import ExplanationFacts
 from review.decision.notices import notices
 from review.decision.review_panel import KEYS, REASON_KEYS
 from review.http import templating
-from review.http.static_files import STATIC
+from review.http.templating import STATIC
 from review.words import access_log as wording
 from review.words.decisions import DRAFT_PROBLEMS
 from review.words.traces import review_source

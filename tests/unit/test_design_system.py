@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from features.feature import hook_values
-from review.http.icons import icon, icon_names
-from review.http.static_files import STATIC
+from review.http.templating import STATIC, icon, icon_names
 from review.shell import navigation
 from tests.support.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
 

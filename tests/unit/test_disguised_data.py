@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.masking.detection import personal_spans
-from worker.masking.plain_text import plain_text
+from worker.masking.detection import personal_spans, plain_text
 
 
 @pytest.mark.parametrize(

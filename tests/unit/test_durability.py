@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cli.doctor.cluster import UNKNOWN, _coverage
 from cli.doctor.durability import RedisNode, failover, power_failure
-from db.sessions.durability import Durability
+from cli.doctor.servers import UNKNOWN, _coverage
+from db.sessions.settings import Durability
 
 ALWAYS = RedisNode(aof=True, appendfsync="always", replicas=0, most_lag_s=0)
 POSTGRES = Durability(

@@ -15,9 +15,8 @@ from redis.asyncio import Redis
 
 from tasks.limits.account_limits import LimitWaits
 from tasks.limits.fleet_limits import FleetLimits
-from tasks.limits.learned import pause_s, quotas
 from tasks.limits.quotas import MinuteCount, QuotaReport, summed
-from tasks.limits.upstream_limits import UpstreamLimits
+from tasks.limits.upstream_limits import UpstreamLimits, pause_s, quotas
 from tests.support.samples import event
 from worker.adapters.call_guard import Upstream
 from worker.adapters.server_waits import retry_after_s

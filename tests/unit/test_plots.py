@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.charts.intervals import interval
 from review.charts.plots import PlotData, Series, lines, share_lines, stacked
-from review.charts.scales import compact, duration, log_ticks, ticks, time_marks
+from review.charts.scales import compact, duration, interval, log_ticks, ticks, time_marks
 from review.charts.svg import PATTERNS
 from worker.statistics.shares import wilson
 

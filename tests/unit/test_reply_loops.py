@@ -10,8 +10,7 @@ import pytest
 
 from worker.model import Account, Event, Json, Message, MessageRole, Scope, WriterSign
 from worker.reasons import Reason
-from worker.reply_loops import loop_ending, sign_of
-from worker.reply_loops.automatic import is_automatic, is_declared
+from worker.reply_loops import is_automatic, is_declared, loop_ending, sign_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACCOUNT = Account(user_id="acme", version=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.http.static_files import STATIC
+from review.http.templating import STATIC
 
 
 def test_every_section_of_the_sheet_begins_outside_of_all_blocks() -> None:

@@ -15,9 +15,9 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
+from cli.optional import WithFilters
 from cli.options import database_url, own_connections, settings_of
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
-from cli.with_filters import WithFilters
 from db.access_log import LogEntry, LoggedAction
 from db.model_servers.stored import with_stored_servers
 from db.pool import Pool

@@ -14,7 +14,7 @@ from db.figures.reach import FigureFilter
 from db.reviews.queues import parse_sample
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
-from review.charts.intervals import interval
+from review.charts.scales import interval
 from review.figures import ranges
 from review.figures.ranges import Range
 from review.figures.reused import Counted

@@ -5,7 +5,6 @@ All formats use it: every reader gets untrusted bytes, and a thread cannot be st
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import sys
@@ -17,7 +16,6 @@ from typing import Any, Final
 import orjson
 
 from worker import extras
-from worker.documents.chunking import document_chunks
 from worker.documents.model import Chunk, DocumentFormat, Note, NoteCode, SourceText
 from worker.errors import DocumentRejected
 
@@ -113,6 +111,8 @@ async def _run(
     task: _Task, data: bytes, kind: DocumentFormat, asked: dict[str, Any], limit_s: float
 ) -> bytes:
     """What a child writes for a task."""
+    import asyncio  # noqa: PLC0415  # the child starts without it: half its time
+
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
@@ -202,6 +202,7 @@ def _done(task: _Task, data: bytes, kind: DocumentFormat, asked: dict[str, Any])
 
 def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
     from worker.documents import readers  # noqa: PLC0415
+    from worker.documents.chunking import document_chunks  # noqa: PLC0415
 
     parsed = readers.parse_document(data, kind)
     length = sum(len(block.text) for block in parsed.blocks)

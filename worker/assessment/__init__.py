@@ -68,7 +68,7 @@ from worker.assessment.values import (
     SearchBounds,
     UnusableReason,
 )
-from worker.model import Action, Assessment, Passage, Tier
+from worker.model import Action, Assessment, Message, Passage, Tier
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -160,13 +160,19 @@ async def assess(
 def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
     """The case with texts that every library can encode."""
 
-    def encodable(passage: Passage) -> Passage:
-        return replace(passage, title=encodable_text(passage.title), text=encodable_text(passage.text))
+    def encodable_passage(passage: Passage) -> Passage:
+        title, text = encodable_text(passage.title), encodable_text(passage.text)
+        is_same = title == passage.title and text == passage.text
+        return passage if is_same else replace(passage, title=title, text=text)
+
+    def encodable_line(line: Message) -> Message:
+        text = encodable_text(line.text)
+        return line if text == line.text else replace(line, text=text)
 
     texts = replace(
         evidence,
-        passages=tuple(map(encodable, evidence.passages)),
-        history=tuple(replace(line, text=encodable_text(line.text)) for line in evidence.history),
+        passages=tuple(map(encodable_passage, evidence.passages)),
+        history=tuple(map(encodable_line, evidence.history)),
     )
     return DraftCase(query=encodable_text(query), evidence=texts, draft=encodable_text(draft))
 

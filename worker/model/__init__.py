@@ -10,10 +10,17 @@ from worker.model.account import (
     RuleLevel,
     Shedding,
 )
-from worker.model.assessment import Action, Assessment, Tier
-from worker.model.author import UNKNOWN_AUTHOR, Author
+from worker.model.assessment import Action, Assessment, Quote, ReadSentence, Tier, Verdict
 from worker.model.check import CheckedQuote, CheckedSentence, CheckOutcome, CheckVerdict
-from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
+from worker.model.conversation import (
+    AI_ONLY,
+    UNKNOWN_AUTHOR,
+    Author,
+    ConversationState,
+    NewerEvent,
+    Owner,
+    StaleReply,
+)
 from worker.model.costs import (
     NANO,
     BudgetAction,
@@ -32,7 +39,6 @@ from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
 from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
-from worker.model.reading import Quote, ReadSentence, Verdict
 from worker.model.stages import (
     STAGES,
     Attempt,

@@ -1,4 +1,4 @@
-"""Who may answer in a conversation, and what came meanwhile."""
+"""Who may answer in a conversation, what is known of its author, and what came meanwhile."""
 
 from __future__ import annotations
 
@@ -63,3 +63,24 @@ class ConversationState:
 
 AI_ONLY: Final = ConversationState()
 """A conversation that people never had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """The author of a message in its account; None for what is not known.
+
+    Attributes:
+        strikes: messages that rules or moderation flagged for their text within the last 30 days.
+        messages_1h: events decided within the last hour, at most 1,000.
+        role: as the publisher names it, such as ``moderator``.
+        account_age_days: age of the author's login at the channel.
+    """
+
+    strikes: int | None = None
+    messages_1h: int | None = None
+    role: str | None = None
+    account_age_days: float | None = None
+
+
+UNKNOWN_AUTHOR = Author()
+"""No condition about an author holds."""

@@ -9,8 +9,13 @@
 A finding holds the reply for a person; no text is cut.
 """
 
-from worker.reply_content.check import ContentKind, Sources, content_findings, hidden_findings
-from worker.reply_content.hidden import without_invisible
+from worker.reply_content.check import (
+    ContentKind,
+    Sources,
+    content_findings,
+    hidden_findings,
+    without_invisible,
+)
 from worker.reply_content.links import domain_of
 
 __all__ = ["ContentKind", "Sources", "content_findings", "domain_of", "hidden_findings", "without_invisible"]

@@ -12,7 +12,7 @@ from tests.support.readings import reading, said
 from tests.unit.assessment.samples import asked, evidence, passage
 from worker.adapters.model_judge import ModelJudge
 from worker.assessment import Evidence, Policy, default_policy
-from worker.assessment.reading.quotes import located, whole_clauses, whole_paragraph
+from worker.assessment.reading.checked import located, whole_clauses, whole_paragraph
 from worker.assessment.reading.verbatim import is_verbatim
 from worker.model import Completion, Message, MessageRole, Prompt, Quote
 

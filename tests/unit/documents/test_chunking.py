@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.documents import markdown, plain
+from worker.documents import markdown, readers
 from worker.documents.chunking import ChunkBounds, document_chunks
 from worker.documents.cleaning import clean_text
 from worker.documents.model import Block, Chunk, ParsedDocument, table_block
@@ -91,7 +91,7 @@ def test_a_long_paragraph_is_cut_between_sentences_and_the_last_one_is_repeated(
     """The reader of the second chunk sees what its first sentence follows on."""
     text = "First sentence is here. Second one. Third sentence goes on for long. Fourth ends it all now."
     found = document_chunks(
-        plain.parse_plain_text(text), title="T", bounds=ChunkBounds(most=70, least=10, overlap=40)
+        readers.parse_plain_text(text), title="T", bounds=ChunkBounds(most=70, least=10, overlap=40)
     )
 
     assert [chunk.text for chunk in found] == [
@@ -104,7 +104,7 @@ def test_chinese_is_cut_after_its_own_full_stop() -> None:
     """Sentence ends of scripts without spaces are known, and a Han character counts two columns."""
     text = "三十天内可以退货。请保留收据原件。没有收据只能换货。"
     found = document_chunks(
-        plain.parse_plain_text(text), title="", bounds=ChunkBounds(most=36, least=5, overlap=0)
+        readers.parse_plain_text(text), title="", bounds=ChunkBounds(most=36, least=5, overlap=0)
     )
 
     assert [chunk.text for chunk in found] == ["三十天内可以退货。请保留收据原件。", "没有收据只能换货。"]
@@ -146,7 +146,7 @@ def test_a_question_stays_with_its_answer_and_heads_it() -> None:
     text = "\n\n".join(
         f"How does thing number {number} work?\n\n" + "It works like the others. " * 6 for number in range(6)
     )
-    found = document_chunks(plain.parse_plain_text(text), title="FAQ", bounds=SMALL)
+    found = document_chunks(readers.parse_plain_text(text), title="FAQ", bounds=SMALL)
 
     assert not any(chunk.text.endswith("?") for chunk in found)
     assert {chunk.title for chunk in found} == {
@@ -157,7 +157,7 @@ def test_a_question_stays_with_its_answer_and_heads_it() -> None:
 def test_one_question_in_a_text_heads_nothing() -> None:
     """It is a part of the text, not of a page of questions and answers."""
     text = "Who are we?\n\n" + "We sell bikes. " * 30
-    found = document_chunks(plain.parse_plain_text(text), title="About", bounds=SMALL)
+    found = document_chunks(readers.parse_plain_text(text), title="About", bounds=SMALL)
 
     assert {chunk.title for chunk in found} == {"About"}
 
@@ -165,7 +165,7 @@ def test_one_question_in_a_text_heads_nothing() -> None:
 def test_several_short_answers_have_the_title_of_their_document() -> None:
     """A question is the title of a chunk only if the chunk has no other question."""
     text = "Is there parking?\n\nYes.\n\nAre you open on Sunday?\n\nNo."
-    (found,) = document_chunks(plain.parse_plain_text(text), title="FAQ")
+    (found,) = document_chunks(readers.parse_plain_text(text), title="FAQ")
 
     assert (found.title, found.text) == ("FAQ", text)
 

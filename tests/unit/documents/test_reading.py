@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.documents import html, markdown, pdf, plain, reading
+from worker.documents import html, markdown, pdf, readers, reading
 from worker.documents.cleaning import clean_text
 from worker.documents.model import Block, DocumentFormat, ParsedDocument
 from worker.documents.readers import parse_document
@@ -110,7 +110,7 @@ def test_html_that_takes_the_square_of_its_length_is_refused(text: str, reason: 
         (markdown.parse_markdown, "[a" * 5_000),
         (markdown.parse_markdown, "a <![CDATA[" * 3_000),
         (markdown.parse_markdown, "---\ntitle: a" + " " * 100_000 + "b\n---\nx"),
-        (plain.parse_plain_text, "a" + "\u0316\u0301" * 50_000),
+        (readers.parse_plain_text, "a" + "\u0316\u0301" * 50_000),
         (html.parse_html, "<style>" + "a" * 100_000 + "</style><p>x"),
         (html.parse_html, "<style>" + "/*" * 50_000 + "@media{" * 20_000 + "</style><p>x"),
         (html.parse_html, "<title>" + "_" * 100_000 + " x</title><p>x"),
@@ -172,7 +172,7 @@ def test_a_long_paragraph_keeps_every_word() -> None:
 
 def test_plain_text_is_parted_by_blank_lines() -> None:
     """Lines of a paragraph stay lines."""
-    assert plain.parse_plain_text("one\r\ntwo\r\n \r\nthree").blocks == (
+    assert readers.parse_plain_text("one\r\ntwo\r\n \r\nthree").blocks == (
         Block(text="one\ntwo"),
         Block(text="three"),
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.assessment.reading.courtesy import states_nothing
 from worker.assessment.reading.facts import disagreements
+from worker.assessment.reading.languages import content_of
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
-from worker.assessment.reading.quotes import located, whole_clauses, whole_paragraph
+from worker.assessment.reading.polarity import headed
+from worker.assessment.text.once import once
+from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.model import Quote, ReadSentence, Verdict
 
@@ -100,3 +104,98 @@ def _checked(
         unknown_quotes=found.count(None),
         disagreements=against,
     )
+
+
+MOST_WORDS: Final = 2
+"""Content words of a sentence too short to state much ("These things happen!")."""
+MOST_COURTESY_WORDS: Final = 4
+"""Most words beside a word of regret or thanks ("I am sorry, get well soon!")."""
+_ABOUT: Final = re.compile(
+    r"(?: you| ihnen| dir| euch)?[\s,]*"
+    r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
+    r"\b[^,.;:!?]*[.!]*"
+)
+"""What is regretted or thanked for: a courtesy, whatever it names."""
+_MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
+"""What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
+
+
+def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
+    """Whether a sentence states no fact: a question, small talk, regret, thanks, or hardly a word.
+
+    A word of the passages speaks of what the account offers: "Insurance included!" states something.
+    """
+    head, body = headed(sentence)
+    if head and not body:  # what follows is compared with it
+        return True
+    if disagreements(sentence, draft="", quoted="", beside="", passages="", question=asked, asked=asked):
+        return False
+    folded = folded_text(sentence).strip()
+    if folded.endswith(("?", "？")) or is_small_talk(folded):
+        return True
+    courtesy = list_pattern("courtesies").search(folded)
+    if courtesy is not None and _ABOUT.fullmatch(folded[courtesy.end() :]) is not None:
+        return True
+    said = content_of(list_pattern("courtesies").sub(" ", folded))
+    if courtesy is not None and _MISHAP.fullmatch(folded[courtesy.end() :]) and len(said) <= MOST_WORDS:
+        return True
+    most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
+    return len(said) <= most and said.isdisjoint(content_of(passages))
+
+
+_CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、]|[.!?](?=\s|$)")
+_PARAGRAPH_END: Final = "\n\n"
+LEAST_LETTERS: Final = 8
+"""Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
+LEAST_SIGNS: Final = 4
+"""Least length in a script that writes a word in one or two signs."""
+
+
+def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
+    """The first place of a quote in passages given as (title, text); None for a quote that no passage has.
+
+    A quote with an ellipsis is the longest of its pieces.
+    """
+    wanted = max((folded_signs(piece)[0] for piece in quote.replace("...", "…").split("…")), key=len)
+    if len(wanted) < (LEAST_LETTERS if wanted.isascii() else LEAST_SIGNS):
+        return None
+    for number, (title, text) in enumerate(passages, start=1):
+        folded, places = folded_signs(text)
+        if (at := folded.find(wanted)) >= 0:
+            start, end = places[at], places[at + len(wanted) - 1] + 1
+            return Quote(passage=number, start=start, end=end)
+        if wanted in folded_signs(title)[0]:
+            return Quote(passage=number, start=None, end=None)
+    return None
+
+
+def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
+    """The quote with the clauses that it begins and ends in: a judge may not cut off a "not"."""
+    title, text = passages[quote.passage - 1]
+    if quote.start is None or quote.end is None:
+        return title
+    before = [found.end() for found in _CLAUSE_END.finditer(text, 0, quote.start)]
+    after = _CLAUSE_END.search(text, quote.end - 1)
+    return text[before[-1] if before else 0 : after.end() if after else len(text)].strip()
+
+
+def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
+    """The paragraph, list or table around the quote, which may give a number that the quote lacks."""
+    title, text = passages[quote.passage - 1]
+    if quote.start is None or quote.end is None:
+        return title
+    before, after = text.rfind(_PARAGRAPH_END, 0, quote.start), text.find(_PARAGRAPH_END, quote.end)
+    return text[max(0, before) : after if after >= 0 else len(text)].strip()
+
+
+@once
+def folded_signs(text: str) -> tuple[str, tuple[int, ...]]:
+    """Letters and digits of a text in one form, and the place of each in the text."""
+    signs: list[str] = []
+    places: list[int] = []
+    for place, sign in enumerate(text):
+        for folded in unicodedata.normalize("NFKC", sign).casefold():
+            if folded.isalnum():
+                signs.append(folded)
+                places.append(place)
+    return "".join(signs), tuple(places)

@@ -1,13 +1,15 @@
-"""Whether two texts can be compared word by word."""
+"""Whether two texts can be compared word by word, and their main clauses and meaningful words."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from typing import Final
 
 from worker.assessment.text.language import detect_language, function_word_language
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import language_pattern
+from worker.assessment.text.words import fact_units, text_units
 
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages that differ by their words; others differ by their script."""
@@ -39,3 +41,20 @@ def same_language(one: str, other: str) -> bool:
     """Whether two texts are certainly in one language."""
     found = language_of(one)
     return found is not None and found == language_of(other)
+
+
+def main_clauses(folded: str) -> str:
+    """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
+    return _subordinate(language_of(folded)).sub(" ", folded)
+
+
+@cache
+def _subordinate(language: str | None) -> re.Pattern[str]:
+    heads = language_pattern("subordinating", language).pattern
+    return re.compile(rf"(?:{heads})[^,.;:!?()]*")
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def content_of(text: str) -> frozenset[str]:
+    """The words of a text with a meaning of their own."""
+    return frozenset(fact_units(text_units(text)))

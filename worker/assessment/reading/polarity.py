@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from worker.assessment.reading.clauses import main_clauses
-from worker.assessment.reading.languages import language_of, same_language, says
+from worker.assessment.reading.languages import language_of, main_clauses, same_language, says
 from worker.assessment.reading.numbers import figures
 from worker.assessment.reading.predicates import lacking
 from worker.assessment.text.once import once

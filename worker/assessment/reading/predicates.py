@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.assessment.reading.clauses import main_clauses
-from worker.assessment.reading.languages import language_of, same_language, says
+from worker.assessment.reading.languages import language_of, main_clauses, same_language, says
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern
 from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens

@@ -1,12 +1,23 @@
-"""What automatic replies say, and what mail servers write about them."""
+"""Automatic repliers that answer the AI: noticed, and left unanswered before they answer each other for ever.
+
+::
+
+    sign_of(event, history)                           what the message says about its writer, or None
+    loop_ending(event, sign, history, account, now)   None, or the ending: to people once, then silent
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Final
 
-from worker.model import Json
+from worker.endings import Ending, silent_ending
+from worker.model import Account, Event, Json, Message, MessageRole, WriterSign
+from worker.reasons import Reason
 
 STATED: Final = re.compile(
     r"\bthis is an? (?:automated|automatic|auto[- ]?generated) (?:e-?mail|message|reply|response"
@@ -84,3 +95,85 @@ def is_automatic(text: str) -> bool:
     """Whether a text, as an answer to the AI, is an automatic reply."""
     start = text[:FIRST_CHARS]
     return STATED.search(start) is not None or AWAY.search(start) is not None
+
+
+SHORTEST_REPEATED: Final = 12
+"""Characters: people repeat ``yes``, ``ok`` and the numbers of a menu."""
+ALIKE: Final = 0.95
+LONG: Final = 60
+"""Characters from which a text also repeats one with ``ALIKE`` equal ones: machines change a name."""
+COMPARED_CHARS: Final = 600
+READING_S: Final = 0.5
+TYPED_CHARS: Final = 30.0
+"""Most characters a second that a person types or dictates; pasted texts come after a pause of their own."""
+CHANGING: Final = re.compile(r"\d+|[^\w]+|_")
+
+
+def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
+    """Whether a person or a machine wrote, or None where an answer came too fast to be sure of a person."""
+    replies = [line for line in history if line.role is MessageRole.ASSISTANT]
+    if not replies:
+        return WriterSign.HUMAN
+    if is_declared(event.metadata) or is_automatic(event.text):
+        return WriterSign.MACHINE
+    last = replies[-1].at
+    if last is None or event.written_at <= last:  # not an answer to the reply
+        return WriterSign.HUMAN
+    if _repeats(event.text, [line.text for line in history if line.role is MessageRole.USER]):
+        return WriterSign.MACHINE
+    waited_s = (event.written_at - last).total_seconds()
+    return None if waited_s < READING_S + len(event.text) / TYPED_CHARS else WriterSign.HUMAN
+
+
+def _repeats(text: str, earlier: Sequence[str]) -> bool:
+    written = _compared(text)
+    if len(written) < SHORTEST_REPEATED:
+        return False
+    for each in map(_compared, earlier):
+        if each == written:
+            return True
+        shorter, longer = sorted((len(each), len(written)))
+        if shorter < LONG or longer - shorter > (1 - ALIKE) * longer:
+            continue
+        if SequenceMatcher(None, each, written, autojunk=False).ratio() >= ALIKE:
+            return True
+    return False
+
+
+def _compared(text: str) -> str:
+    """A text without what automatic replies change: numbers, signs, case."""
+    return " ".join(CHANGING.sub(" ", text[:COMPARED_CHARS].casefold()).split())
+
+
+WINDOW: Final = timedelta(hours=1)
+MOST_UNSURE: Final = 10
+"""Replies to messages without a sign of a person: as many as the history holds."""
+
+
+def loop_ending(
+    event: Event, sign: WriterSign | None, history: Sequence[Message], account: Account, now: datetime
+) -> Ending | None:
+    """The ending of a message that the AI leaves unanswered because a machine wrote it, else None.
+
+    The first one of an exchange is handed to people.
+    """
+    if not account.loop_replies or sign is WriterSign.HUMAN:
+        return None
+    since = [*takewhile(lambda line: line.sign is not WriterSign.HUMAN, reversed(history))]
+    answered = sum(line.role is MessageRole.ASSISTANT and _is_recent(line, now) for line in since)
+    if any(line.sign is WriterSign.LOOP for line in since):
+        return silent_ending(Reason.AUTO_REPLY_LOOP, "the exchange with an automatic replier has ended")
+    declared = sign is WriterSign.MACHINE and (is_declared(event.metadata) or is_automatic(event.text))
+    most = account.loop_replies if sign is WriterSign.MACHINE else max(account.loop_replies, MOST_UNSURE)
+    if not declared and answered < most:
+        return None
+    why = (
+        "it is an automatic reply"
+        if declared
+        else f"{answered} replies in an hour without a sign of a person"
+    )
+    return silent_ending(Reason.AUTO_REPLY_LOOP_ESCALATED, f"an automatic replier seems to answer: {why}")
+
+
+def _is_recent(line: Message, now: datetime) -> bool:
+    return line.at is not None and now - line.at <= WINDOW
