@@ -23,7 +23,7 @@ from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
-from bench.engine import seed
+from bench.engine import event, seed
 from cli.stack import Stack
 from sandbox.server import start
 from tasks.publishing.publish import append, open_shards
@@ -102,22 +102,9 @@ def unfinished(redis: Redis) -> int:
 
 
 def payloads(count: int, run: str) -> list[bytes]:
-    """Events of as many conversations."""
-    return [
-        orjson.dumps(
-            {
-                "event_id": f"{run}-{number}",
-                "user_id": "u",
-                "scope": "chat",
-                "conversation_id": f"{run}-{number}",
-                "message_id": f"m{number}",
-                "author_id": f"a{number}",
-                "text": "May I return my purchase?",
-                "created_at": "2026-11-22T10:00:00Z",
-            }
-        )
-        for number in range(count)
-    ]
+    """Events of as many conversations, which the account's document answers."""
+    names = ("event_id", "conversation_id")
+    return [orjson.dumps(event(number) | dict.fromkeys(names, f"{run}-{number}")) for number in range(count)]
 
 
 def measure(redis: Redis, environment: dict[str, str], kind: str, shards: int, processes: int) -> ScaleRun:
