@@ -30,7 +30,6 @@ from tasks.entries.outcomes import OutcomeHooks
 from tasks.entries.rulebooks import Rulebooks
 from tasks.entries.storage import Storage
 from tasks.fairness.admission import Admission
-from tasks.fairness.brake import Brake, busy_s
 from tasks.fairness.overload import Overload, load_backlog
 from tasks.lanes.arrivals import LaneArrivals
 from tasks.lanes.engine import Engine
@@ -338,11 +337,7 @@ class WorkerParts:
     @cached_property
     def admission(self) -> Admission:
         """Shares the places by account."""
-        return Admission(
-            self.places,
-            open_lanes=lambda: self.holds.open_lanes(self.clock.monotonic()),
-            brake=Brake(self.settings.in_flight, busy_s=busy_s, now_s=self.clock.monotonic),
-        )
+        return Admission(self.places, open_lanes=lambda: self.holds.open_lanes(self.clock.monotonic()))
 
     @cached_property
     def takeovers(self) -> EarlyTakeovers:

@@ -101,8 +101,7 @@ PEERS = (
     Peer(package="nemoguardrails", engine="LLMRails", module="bench.peers.nemo", environment="nemo"),
     Peer(package="nemoguardrails", engine="IORails", module="bench.peers.nemo_iorails", environment="nemo"),
 )
-OURS = {False: "Hushgate, judge off", True: "Hushgate"}
-"""By whether the judge is on."""
+OURS = "Hushgate"
 
 
 def measured(
@@ -150,16 +149,16 @@ def of_peer(peer: Peer, environments: Path, texts: list[str], concurrency: int) 
             return measured(peer.name, concurrency, sandbox, watch, work)
 
 
-def of_hushgate(stack: Stack, texts: list[str], concurrency: int, *, judge: bool) -> PeerResult:
+def of_hushgate(stack: Stack, texts: list[str], concurrency: int) -> PeerResult:
     """A whole worker, from publishing to the reply stream."""
     with (
         start() as sandbox,
-        hushgate.running(stack, sandbox, judge=judge) as watch,
+        hushgate.running(stack, sandbox) as watch,
         Redis.from_url(stack.redis_url) as redis,
     ):
-        publisher = hushgate.Publisher(redis=redis, concurrency=concurrency, run=f"{concurrency}-{judge}")
+        publisher = hushgate.Publisher(redis=redis, concurrency=concurrency, run=f"{concurrency}")
         publisher.answered(messages(WARM_UP))
-        result = measured(OURS[judge], concurrency, sandbox, watch, lambda: publisher.answered(texts))
+        result = measured(OURS, concurrency, sandbox, watch, lambda: publisher.answered(texts))
     hushgate.check_endings(stack)
     return result
 
@@ -202,8 +201,8 @@ def _expect(client: subprocess.Popen[str], wanted: str) -> None:
 
 
 def table(results: list[PeerResult]) -> Table:
-    """The results for people; the last column divides by Hushgate with a judge where the line has one."""
-    ours = {(each.concurrency, each.name): each.cpu_ms for each in results if each.name in OURS.values()}
+    """The results for people; the last column is Hushgate's CPU divided by the line's."""
+    ours = {each.concurrency: each.cpu_ms for each in results if each.name == OURS}
     shown = Table("", "at once", "CPU ms/message", "per s", "moderation, model, judge", "Hushgate/this")
     for each in results:
         shown.add_row(
@@ -212,7 +211,7 @@ def table(results: list[PeerResult]) -> Table:
             f"{each.cpu_ms}",
             f"{each.per_s}",
             f"{each.moderation_requests} + {each.completion_requests} + {each.judge_requests}",
-            f"{ours[each.concurrency, OURS[each.judge_requests > 0]] / each.cpu_ms:.2f}",
+            f"{ours[each.concurrency] / each.cpu_ms:.2f}",
         )
     return shown
 
@@ -232,9 +231,8 @@ def main(
             for peer in PEERS:
                 print(f"{peer.name}: {count} messages, {at_once} at once ...", file=sys.stderr)
                 results.append(_written(of_peer(peer, environments, texts, at_once)))
-            for judge, ours in OURS.items():
-                print(f"{ours}: {count} messages, {at_once} at once ...", file=sys.stderr)
-                results.append(_written(of_hushgate(stack, texts, at_once, judge=judge)))
+            print(f"{OURS}: {count} messages, {at_once} at once ...", file=sys.stderr)
+            results.append(_written(of_hushgate(stack, texts, at_once)))
     if sys.stdout.isatty():
         Console().print(table(results))
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import psycopg
 from redis import Redis
 
-from bench.engine import NO_JUDGE, WatchedWorker, event, has_worker, pipeline_environment, worker
+from bench.engine import WatchedWorker, event, has_worker, pipeline_environment, worker
 from bench.peers.messages import INSTRUCTIONS, KEYWORDS, documents
 from cli.stack import Stack
 from db.documents.storage import add_text_document
@@ -65,13 +65,12 @@ class Publisher:
 
 
 @contextmanager
-def running(stack: Stack, sandbox: SandboxHandle, *, judge: bool) -> Iterator[WatchedWorker]:
+def running(stack: Stack, sandbox: SandboxHandle) -> Iterator[WatchedWorker]:
     """A worker on empty streams."""
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
         words = ["celery", "-A", "tasks.app", "worker"]
-        environment = pipeline_environment(stack, sandbox) | ({} if judge else NO_JUDGE)
-        with worker(words, environment) as watch:
+        with worker(words, pipeline_environment(stack, sandbox)) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch
 

@@ -69,5 +69,5 @@ answers: Final = table(
     index("ix_answers_account", "user_id", "created_at"),
     index("ix_answers_conversation", "user_id", "conversation_id", "created_at"),
     index("ix_answers_created_at", "created_at"),
-    index("ix_answers_decision_at", "decision_at"),
+    index("ix_answers_decision_at", "decision_at", "decision_id"),
 )

@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.answers.state import SENT, AnswerState, answered_decisions
+from db.answers.tables import answers
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.collaboration.tables import decision_assignments as assigned
 from db.customer_feedback.reading import FeedbackFilter, feedback_condition
+from db.customer_feedback.tables import customer_feedback
 from db.figures import figure_sql
 from db.figures.figure_sql import RunEvent
 from db.identifiers import uuid_time_bounds
@@ -185,6 +187,25 @@ def review_conditions(filters: Filters) -> list[Condition]:
     return found
 
 
+def marked_keys(filters: Filters) -> sa.Select[Any] | None:
+    """Keys of the decisions that people answered or customers rated, where only these match; else None."""
+    if filters.answered not in (None, AnsweredFilter.UNANSWERED):
+        table: sa.Table = answers
+    elif filters.feedback not in (None, FeedbackFilter.NONE):
+        table = customer_feedback
+    else:
+        return None
+    columns = table.c
+    found = (
+        sa.select(columns.decision_at, columns.decision_id)
+        .distinct()
+        .where(columns.decision_id.is_not(None), *_within(columns.decision_at, filters))
+    )
+    if (accounts := filters.reaches()) is not None:
+        found = found.where(_one_of(columns.user_id, accounts))
+    return found
+
+
 def filters_accounts_only(filters: Filters) -> bool:
     """True when only accounts and time are filtered."""
     plain = Filters(
@@ -309,8 +330,9 @@ def _answered(wanted: AnsweredFilter, hidden: tuple[UUID, ...]) -> Condition:
     is_wanted = found.state.in_(sent) if wants_text else found.state == wanted.value
     if hidden:
         is_wanted &= found.decision_id.not_in(hidden)
-    if wanted is AnsweredFilter.UNANSWERED:
-        return ~sa.exists().where(found.decision_id == ai_decisions.c.id, is_wanted)
+    if wanted is AnsweredFilter.UNANSWERED:  # looked up for each row of a page, not gathered for all
+        stands = sa.select(sa.true()).where(found.decision_id == ai_decisions.c.id, is_wanted).limit(1)
+        return stands.scalar_subquery().is_(None)
     answered = sa.select(found.decision_at, found.decision_id).where(is_wanted)
     return sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(answered)
 

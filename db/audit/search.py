@@ -23,6 +23,7 @@ from db.audit.filters import (
     account_conditions,
     filter_conditions,
     filters_accounts_only,
+    marked_keys,
     requires_review,
     review_conditions,
 )
@@ -140,7 +141,7 @@ async def _roll_back(connection: Connection) -> None:
 def matching_query(filters: Filters) -> sa.Select[Any]:
     """All decisions that match, unordered, with the columns of a list."""
     if requires_review(filters):
-        return _of_reviewed(filters, [])
+        return _of_keys(review_states, filters).where(*review_conditions(filters))
     return sa.select(*LIST_COLUMNS).where(*account_conditions(filters), *filter_conditions(filters))
 
 
@@ -148,9 +149,11 @@ def _query(filters: Filters, position: Position | None, direction: Direction, li
     """One page in the order of the direction."""
     accounts = filters.reaches()
     if requires_review(filters):
-        at, decision_id = review_states.c.decision_at, review_states.c.decision_id
-        query = _of_reviewed(filters, _position_conditions(at, decision_id, filters, position))
-        return query.order_by(_in_order(at, direction), _in_order(decision_id, direction)).limit(limit)
+        query = _page_of_keys(review_states, filters, position, direction)
+        return query.where(*review_conditions(filters)).limit(limit)
+    if (marked := marked_keys(filters)) is not None:  # ordered already, or the planner sorts all of them
+        keys = marked.order_by(*(_in_order(column, direction) for column in marked.selected_columns))
+        return _page_of_keys(keys.subquery("marked"), filters, position, direction).limit(limit)
     if accounts is not None and 1 < len(accounts) <= MERGED_ACCOUNTS and filters_accounts_only(filters):
         return _merged(accounts, filters, position, direction, limit)
     query = matching_query(filters).where(*_position_conditions(*KEY, filters, position))
@@ -187,21 +190,28 @@ def _merged(
     return query.order_by(*(_in_order(column, direction) for column in KEY))
 
 
-def _of_reviewed(filters: Filters, conditions: list[sa.ColumnElement[bool]]) -> sa.Select[Any]:
-    """Reviewed decisions, joined from their reviews: else the planner scans the whole audit."""
+def _page_of_keys(
+    keys: sa.FromClause, filters: Filters, position: Position | None, direction: Direction
+) -> sa.Select[Any]:
+    at, decision_id = keys.c.decision_at, keys.c.decision_id
+    query = _of_keys(keys, filters).where(*_position_conditions(at, decision_id, filters, position))
+    return query.order_by(_in_order(at, direction), _in_order(decision_id, direction))
+
+
+def _of_keys(keys: sa.FromClause, filters: Filters) -> sa.Select[Any]:
+    """Decisions joined from a table with their keys: else the planner scans the whole audit."""
     decision = (
         sa.select(*LIST_COLUMNS)
         .where(
-            ai_decisions.c.created_at == review_states.c.decision_at,
-            ai_decisions.c.id == review_states.c.decision_id,
+            ai_decisions.c.created_at == keys.c.decision_at,
+            ai_decisions.c.id == keys.c.decision_id,
             *filter_conditions(filters),
         )
         .limit(1)
-        .correlate(review_states)
+        .correlate(keys)
         .lateral("decision")
     )
-    query = sa.select(*decision.c).select_from(review_states.join(decision, sa.true()))
-    return query.where(*review_conditions(filters), *conditions)
+    return sa.select(*decision.c).select_from(keys.join(decision, sa.true()))
 
 
 def _position_conditions(

@@ -176,8 +176,11 @@ def feedback_condition(wanted: FeedbackFilter) -> sa.ColumnElement[bool]:
             return key.in_(has_wrong)
         case FeedbackFilter.RIGHT:
             has_right = sa.select(found.decision_at, found.decision_id).where(found.wrong.is_(False))
-            return key.in_(has_right) & key.not_in(has_wrong)
+            return key.in_(has_right) & ~sa.exists().where(
+                found.decision_id == ai_decisions.c.id, found.wrong
+            )
         case FeedbackFilter.ANY:
             return key.in_(sa.select(found.decision_at, found.decision_id))
         case FeedbackFilter.NONE:
-            return ~sa.exists().where(found.decision_id == ai_decisions.c.id)
+            rated = sa.select(sa.true()).where(found.decision_id == ai_decisions.c.id).limit(1)
+            return rated.scalar_subquery().is_(None)  # for each row of a page, not gathered for all

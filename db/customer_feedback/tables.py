@@ -34,6 +34,7 @@ customer_feedback: Final = table(
         *("decision_id", "author_id", "rated_at", "id"),
         where=IS_MARK,
     ),
+    index("ix_customer_feedback_time", "decision_at", "decision_id", where="decision_id IS NOT NULL"),
     index("ix_customer_feedback_joined", "joined_at", where="wrong"),
     index("ix_customer_feedback_account", "user_id", "created_at"),
     index(

@@ -1,13 +1,14 @@
-"""What a worker's next READ may take, from its free places and its held events."""
+"""What a worker's next READ may take, from its free places and its held events; whose lanes have turns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
 
-from tasks.fairness.brake import Brake
 from tasks.fairness.shares import ReadPlan, account_key, few_lanes, kept_free
 from worker.places import Places
+from worker.turns import Turns
 
 READ_AHEAD: Final = 100_000
 """Unfinished events of the fleet; each needs up to 500 bytes of Redis."""
@@ -16,12 +17,11 @@ AHEAD_BATCH: Final = 500
 
 
 class Admission:
-    """Plans the READs of a worker.
+    """Plans the READs of a worker, and paces the lanes of accounts with many.
 
     Args:
         places: the worker's in-flight limit.
         open_lanes: accounts with held events -> lanes that they may run meanwhile.
-        brake: limits the lanes while the event loop is busy.
         read_ahead: entries that the fleet may have read and not finished before it reads on.
     """
 
@@ -30,19 +30,18 @@ class Admission:
         places: Places,
         *,
         open_lanes: Callable[[], Mapping[str, int]],
-        brake: Brake,
         read_ahead: int = READ_AHEAD,
     ) -> None:
         self._places = places
         self._read_ahead = read_ahead
         self._open_lanes = open_lanes
-        self._brake = brake
+        self._turns = Turns(few_lanes(places.limit), time.perf_counter)
 
     def plan(self, reserved: int) -> ReadPlan:
         """The plan of a READ for which ``reserved`` places were taken."""
         limit = self._places.limit
         running = self._places.taken - reserved
-        most = min(limit - kept_free(limit), self._brake.ceiling(running))
+        most = limit - kept_free(limit)
         return ReadPlan(
             batch=AHEAD_BATCH,
             most_admitted=self._read_ahead,
@@ -51,6 +50,10 @@ class Admission:
             limited=tuple((account_key(user_id), lanes) for user_id, lanes in self._open_lanes().items()),
         )
 
-    def granted(self, accounts: Iterable[str]) -> None:
-        """Note the accounts whose lanes a READ granted."""
-        self._brake.saw(accounts)
+    def begin(self, account: str, lane: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+        """The coroutine for the task of a granted lane; ``ended`` must follow its end."""
+        return self._turns.begin(account, lane)
+
+    def ended(self, account: str) -> None:
+        """Note the end of a lane."""
+        self._turns.ended(account)

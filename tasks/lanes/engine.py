@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -132,8 +133,6 @@ class Engine:
             used = len(result.grants)
         finally:
             self._places.give_back(reserved - used)
-        if self._admission is not None:
-            self._admission.granted(result.accounts)
         self._more_unread = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
@@ -194,13 +193,18 @@ class Engine:
 
     def _start(self, grant: EntryGrant) -> None:
         self._running[grant.lane] = grant
-        task = asyncio.create_task(self._run_lane(grant))
+        account, lane = getattr(grant.event, "user_id", ""), self._run_lane(grant)
+        if self._admission is not None:
+            lane = self._admission.begin(account, lane)
+        task = asyncio.create_task(lane)
         self._runners.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, account))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, account: str, task: asyncio.Task[None]) -> None:
         self._runners.discard(task)
         self._places.give_back()
+        if self._admission is not None:
+            self._admission.ended(account)
         if not task.cancelled() and (error := task.exception()):
             log.error("lane_crashed", exc_info=error)
 

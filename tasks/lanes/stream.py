@@ -50,14 +50,13 @@ class EntryGrant:
 class ReadResult:
     """The result of one READ: grants, how many new entries were read, and the last id when none is left.
 
-    ``agent_messages``: people's messages that must wait for their turn; ``accounts``: of the granted lanes.
+    ``agent_messages``: people's messages that must wait for their turn.
     """
 
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
     agent_messages: tuple[Event, ...] = ()
-    accounts: tuple[str, ...] = ()
 
     @property
     def has_read_all(self) -> bool:
@@ -139,13 +138,12 @@ class Lanes:
     async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
         args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes, *plan.arguments(limit)]
-        rows, entries_read, last, agents, accounts = await self._read(keys=[self.stream], args=args)
+        rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
         return ReadResult(
             grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
             agent_messages=self._events(agents),
-            accounts=tuple(account.decode() for account in accounts),
         )
 
     async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[Event, ...]]:

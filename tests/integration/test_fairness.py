@@ -193,7 +193,10 @@ async def test_both_sides_name_an_account_alike(redis: Redis, worker: NewWorker,
     await lanes.heartbeat(60_000)
     await publish(redis, account, "c")
 
-    assert (await lanes.read(1)).accounts == (account_key(account),)
+    limited = ReadPlan(batch=500, most_admitted=10_000, limited=((account_key(account), 0),))
+
+    assert await accounts_of(lanes, 1, limited) == []
+    assert len((await lanes.read(1)).grants) == 1
 
 
 async def test_entries_that_name_no_account_share_one_turn(redis: Redis, worker: NewWorker) -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from db.answers.waiting import WaitingItem, count_waiting, load_texts
 from db.audit.decision_context import load_conversation
+from db.audit.decision_list import load_page
+from db.audit.filters import Filters
 from db.connection import Connection
+from db.customer_feedback.reading import FeedbackFilter
 from db.review_store import Store
 from tests.support import review_rows
 
@@ -25,7 +28,7 @@ SELECT id, user_id, event_id, conversation_id, message_id, author_id, scope, rea
 """
 READ = """
 SELECT sum(seq_tup_read + idx_tup_fetch) FROM pg_stat_xact_user_tables
-WHERE relname LIKE 'ai\\_decisions\\_%' OR relname = 'escalations'
+WHERE relname LIKE 'ai\\_decisions\\_%' OR relname IN ('customer_feedback', 'escalations')
 """
 
 
@@ -38,9 +41,10 @@ def waiting(row: dict[str, Any]) -> WaitingItem:
 
 @pytest.fixture
 def rows(url: str) -> list[dict[str, Any]]:
-    """Decisions of a month, every one in a conversation of its own, escalated and answered by a person."""
+    """Decisions of a month, every one in a conversation of its own, answered by a person and called wrong."""
     found = [review_rows.decided(NOW - timedelta(minutes=10 * each)) for each in range(MANY)]
     review_rows.store(url, found)
+    review_rows.rate(url, found)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(ANSWERED)
         connection.execute("VACUUM ANALYZE")
@@ -50,13 +54,16 @@ def rows(url: str) -> list[dict[str, Any]]:
 READS: dict[str, Callable[[Connection, list[dict[str, Any]]], Awaitable[object]]] = {
     "neighbours": lambda connection, rows: load_conversation(connection, rows[MANY // 2]),
     "texts": lambda connection, rows: load_texts(connection, [waiting(rows[0]), waiting(rows[-1])], NOW),
+    "called_wrong": lambda connection, rows: load_page(
+        connection, Filters(feedback=FeedbackFilter.WRONG), limit=20
+    ),
     "waiting": lambda connection, rows: count_waiting(connection, None, now=NOW, most=100),
 }
 
 
 @pytest.mark.parametrize("name", READS)
 async def test_a_page_reads_few_rows(name: str, url: str, rows: list[dict[str, Any]]) -> None:
-    """The neighbours of a decision, the texts of what waits, and its number."""
+    """The neighbours of a decision, a list by feedback, the texts of what waits, and its number."""
     async with Store(url, size=1) as store, store.reading() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         connection.prepare_threshold = 0

@@ -357,7 +357,7 @@ def test_errors_are_reported(aftermath: Aftermath) -> None:
     ]
 
     assert types >= {"CheckViolation", "RaiseException", "TypeError"}
-    assert any(frame["function"] == "decide" for frame in frames)
+    assert any(frame["function"] == "look_up_event" for frame in frames)
     assert all(
         frame.keys() <= {"filename", "abs_path", "function", "module", "lineno", "in_app"} for frame in frames
     )

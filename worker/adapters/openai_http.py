@@ -6,8 +6,7 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -121,48 +120,38 @@ class ApiClient:
         return await self._answer("GET", path, None)
 
     async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> ApiAnswer:
-        with self.observed():
-            try:
-                response, content = await self._exchange(method, self.base_url + path, body)
-            except (aiohttp.ClientError, OSError) as error:
-                raise ApiConnectionError("Connection error.") from error
-            if not 200 <= response.status < 300:
-                found = self.mask.json(parsed_body(content))  # some servers quote the key
-                message = "" if isinstance(found, str) else message_of(inner_error(found))
-                raise status_error(response.status, response.headers, found, message)
-        return ApiAnswer(headers=response.headers, content=self.mask.answer(content))
-
-    async def _exchange(
-        self, method: str, url: str, body: Mapping[str, object] | None
-    ) -> tuple[aiohttp.ClientResponse, bytes]:
-        """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
-        for _ in range(MOST_REDIRECTS + 1):
-            call = self.opened().request(
-                method,
-                url,
-                data=None if body is None else SentOnce(_encoded(body)),
-                headers=self._headers,
-                proxy=self._proxy,
-                allow_redirects=False,
-            )
-            async with call as response:
-                content = await _whole(response)
-            if (further := _redirect_of(response)) is None:
-                return response, content
-            url = further
-        raise aiohttp.TooManyRedirects(response.request_info, ())
-
-    @contextmanager
-    def observed(self) -> Iterator[None]:
-        """Time one request and report its outcome; errors rise."""
         started, outcome = time.perf_counter(), RequestOutcome.ANSWERED
         try:
-            yield
+            return await self._exchange(method, self.base_url + path, body)
+        except (aiohttp.ClientError, OSError) as error:
+            outcome = RequestOutcome.CONNECTION
+            raise ApiConnectionError("Connection error.") from error
         except BaseException as error:
             outcome = _outcome(error)
             raise
         finally:
             self._observe(outcome, time.perf_counter() - started)
+
+    async def _exchange(self, method: str, url: str, body: Mapping[str, object] | None) -> ApiAnswer:
+        """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
+        for _ in range(MOST_REDIRECTS + 1):
+            data = None if body is None else SentOnce(_encoded(body))
+            call = self.opened().request(
+                method, url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
+            )
+            async with call as response:
+                content = await _whole(response)
+            if (further := _redirect_of(response)) is None:
+                return self._success(response, content)
+            url = further
+        raise aiohttp.TooManyRedirects(response.request_info, ())
+
+    def _success(self, response: aiohttp.ClientResponse, content: bytes) -> ApiAnswer:
+        if not 200 <= response.status < 300:
+            found = self.mask.json(parsed_body(content))  # some servers quote the key
+            message = "" if isinstance(found, str) else message_of(inner_error(found))
+            raise status_error(response.status, response.headers, found, message)
+        return ApiAnswer(headers=response.headers, content=self.mask.answer(content))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -230,8 +219,6 @@ def _outcome(error: BaseException) -> RequestOutcome:
             return RequestOutcome.SERVER_ERROR if error.status >= 500 else RequestOutcome.REFUSED
         case asyncio.CancelledError() | TimeoutError():
             return RequestOutcome.TIMEOUT
-        case ApiConnectionError():
-            return RequestOutcome.CONNECTION
     return RequestOutcome.DEFECT
 
 

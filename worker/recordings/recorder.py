@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Awaitable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -42,7 +43,7 @@ class Recorder:
     behind: Ports
     policy_defaults: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     walls: list[datetime] = field(default_factory=list)
-    monotonics: list[float] = field(default_factory=list)
+    monotonics: array[float] = field(default_factory=lambda: array("d"))
     answers: list[RecordedAnswer] = field(default_factory=list)
     begun: int = 0
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from worker.cancellation import cancel_all
 from worker.steps.run import Run
+from worker.turns import beside
 
 Value = TypeVar("Value")
 
@@ -41,7 +42,7 @@ class Ahead(Generic[Value]):
         return found
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self.steps)
+        self._task = asyncio.create_task(beside(self.steps))
         return self
 
     async def __aexit__(

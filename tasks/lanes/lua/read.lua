@@ -6,15 +6,14 @@
 -- for accounts that may run no more than those.
 -- Returns {grants, entries read from the stream, the stream's last generated id when nothing is left to read and
 -- fewer grants than wanted were given, else '', messages of agents that must wait for their turn, as
--- {entry id, size, data}, accounts of the grants}.
+-- {entry id, size, data}}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, most_admitted = tonumber(ARGV[6] or 0), tonumber(ARGV[7] or 0)
 local shared, few = tonumber(ARGV[8] or wanted), tonumber(ARGV[9] or 0)
-local grants, agents, read, limit, granted, is_empty = {}, {}, 0, {}, {}, false
+local grants, agents, read, limit, is_empty = {}, {}, 0, {}, false
 for i = 10, #ARGV, 2 do limit[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
 local function grant(lane, account)
-  granted[account] = true
   take(lane, own(lane, account), keep_bytes, grants)
 end
 
@@ -91,7 +90,4 @@ if (is_empty and #grants < wanted) or (read == 0 and #grants == 0) then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-granted[NO_ACCOUNT] = nil
-local accounts = {}
-for account in pairs(granted) do accounts[#accounts + 1] = account end
-return {grants, read, last, agents, accounts}
+return {grants, read, last, agents}
