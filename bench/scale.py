@@ -19,13 +19,12 @@ from typing import Final
 
 import orjson
 import psutil
-import psycopg
 from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
+from bench.engine import event, seed
 from cli.stack import Stack
-from db.schema import migrate
 from sandbox.server import start
 from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import current_layout
@@ -38,10 +37,12 @@ WORKERS: Final = {
     "pipeline": (("celery", "-A", "tasks.app", "worker"), 24),
 }
 """The module of each kind of worker, and how many events one process runs at once. ``queue`` waits 2 s for
-each event; ``pipeline`` is the whole worker, with model servers that take 5 s."""
+each event; ``pipeline`` is the whole worker, whose upstreams take 5 s for a reply, the judge's
+reading beside the moderation of the reply."""
 MODERATION_S: Final = 1.0
 COMPLETION_S: Final = 3.0
-WAVES: Final = 5
+JUDGE_S: Final = 1.0
+WAVES: Final = 3
 """Events of each process, as a multiple of those that it runs at once."""
 PATIENCE_S: Final = 300.0
 RESULT: Final = Path("out/scale.json")
@@ -101,22 +102,9 @@ def unfinished(redis: Redis) -> int:
 
 
 def payloads(count: int, run: str) -> list[bytes]:
-    """Events of as many conversations."""
-    return [
-        orjson.dumps(
-            {
-                "event_id": f"{run}-{number}",
-                "user_id": "u",
-                "scope": "chat",
-                "conversation_id": f"{run}-{number}",
-                "message_id": f"m{number}",
-                "author_id": f"a{number}",
-                "text": "May I return my purchase?",
-                "created_at": "2026-11-22T10:00:00Z",
-            }
-        )
-        for number in range(count)
-    ]
+    """Events of as many conversations, which the account's document answers."""
+    names = ("event_id", "conversation_id")
+    return [orjson.dumps(event(number) | dict.fromkeys(names, f"{run}-{number}")) for number in range(count)]
 
 
 def measure(redis: Redis, environment: dict[str, str], kind: str, shards: int, processes: int) -> ScaleRun:
@@ -154,23 +142,14 @@ def cpu_s(running: list[psutil.Process]) -> float:
     return sum(sum(each.cpu_times()[:2]) for each in running)
 
 
-def prepared(url: str) -> None:
-    """A migrated database with one account."""
-    migrate.upgrade(url)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords) VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
-        )
-
-
 def main() -> None:
     """Measure the grid and print it."""
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
     runs: list[ScaleRun] = []
     console = Console()
     with Stack() as stack, start(options=options) as sandbox, Redis.from_url(stack.redis_url) as redis:
-        prepared(stack.database_url)
+        sandbox.set_latency(judge=JUDGE_S)
+        seed(stack)
         environment = {
             "DATABASE_URL": stack.database_url,
             "REDIS_URL": stack.redis_url,

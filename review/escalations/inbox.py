@@ -56,11 +56,9 @@ async def _list(
     visit: Visit, accounts: tuple[str, ...] | None, *, account: str | None = None, tab: str = ""
 ) -> Response:
     async with visit.store.autocommit() as connection:
-        items = await waiting.list_waiting(connection, accounts, now=visit.now, limit=SHOWN)
+        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=COUNTED)
+        items = found[:SHOWN]
         texts = await waiting.load_texts(connection, items, visit.now)
-        count = len(items)
-        if count == SHOWN:
-            count = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
     rows = [_row(visit, each, texts.get(each.decision_id)) for each in items]
     drafts = sum(1 for each in rows if each.text and each.text.draft and not each.covered)
     detail = {"waiting": len(items), "drafts": drafts}
@@ -68,7 +66,7 @@ async def _list(
     return visit.render(
         "answers/waiting.html",
         rows=rows,
-        count=count,
+        count=len(found),
         counted=COUNTED,
         answered=query_id(visit, "answered"),
         account=account,

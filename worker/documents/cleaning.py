@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Final
 
 UNWANTED: Final = re.compile("[\x00\u00ad\ufeff]")
@@ -17,9 +18,16 @@ CJK: Final = (
 )
 CJK_FOLD: Final = re.compile(f"(?<=[{CJK}])(?<!\\s)[^\\S\n]*+\n\\s*+(?=[{CJK}])")
 _LAST_MARK: Final = 0x1F000
-MARKS: Final = "".join(char for char in map(chr, range(0x300, _LAST_MARK)) if unicodedata.combining(char))
-TOO_MANY_MARKS: Final = re.compile(f"([{MARKS}]{{30}})[{MARKS}]++")
-"""No script has 30 combining marks on one letter (UAX 15, stream-safe text); sorting more is quadratic."""
+
+
+@cache
+def too_many_marks() -> re.Pattern[str]:
+    """30 or more combining marks on one letter, which no script has (UAX 15): sorting more is quadratic.
+
+    Made when a text needs them: making them takes 8 ms, of 35 for all that a reading process imports.
+    """
+    marks = "".join(char for char in map(chr, range(0x300, _LAST_MARK)) if unicodedata.combining(char))
+    return re.compile(f"([{marks}]{{30}})[{marks}]++")
 
 
 def clean_text(text: str) -> str:
@@ -32,8 +40,8 @@ def clean_text(text: str) -> str:
     if text.isascii():  # the steps below change nothing in ASCII and take 0.5 s a million characters
         return text
     text = STRUCK.sub("", SURROGATE.sub("\ufffd", text))
-    composed = unicodedata.normalize("NFC", TOO_MANY_MARKS.sub(r"\1", text))
-    return TOO_MANY_MARKS.sub(r"\1", composed)  # NFC writes a few marks as two
+    composed = unicodedata.normalize("NFC", too_many_marks().sub(r"\1", text))
+    return too_many_marks().sub(r"\1", composed)  # NFC writes a few marks as two
 
 
 def single_line(text: str) -> str:
