@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -206,36 +207,31 @@ def _gateway_password(url: str) -> str:
 
 def test_a_stopped_gateway_finishes_its_requests(database_url: str, redis_url: str, tmp_path: Path) -> None:
     """A request whose body is still arriving at SIGTERM is answered 202; then the process ends with 0."""
-    key, arrived, finish = token(database_url, TokenScope.PUBLISH), threading.Event(), threading.Event()
-    event = new_event()
-    answers: list[httpx2.Response] = []
-
-    def slow_body() -> Iterator[bytes]:
-        text = httpx2.Request("POST", "http://x", json=event).content
-        yield text[:10]
-        arrived.set()
-        assert finish.wait(20)
-        yield text[10:]
-
-    def post(url: str) -> None:
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        answers.append(
-            httpx2.post(f"{url}/api/v1/events", content=slow_body(), headers=headers, trust_env=False)
-        )
-
-    with serving(database_url, redis_url, tmp_path / "log") as (url, process):
-        thread = threading.Thread(target=post, args=(url,))
-        thread.start()
-        assert arrived.wait(20)
+    key, event = token(database_url, TokenScope.PUBLISH), new_event()
+    body = json.dumps(event).encode()
+    head = (
+        "POST /api/v1/events HTTP/1.1",
+        f"Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json",
+        f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n",
+    )
+    with (
+        serving(database_url, redis_url, tmp_path / "log") as (url, process),
+        socket.create_connection(("127.0.0.1", httpx2.URL(url).port or 0), timeout=20) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        connection.sendall("\r\n".join(head).encode())
+        asked = answer.readline()  # the gateway waits for the body
+        assert answer.readline() == b"\r\n"
         process.send_signal(signal.SIGTERM)
         eventually(lambda: refuses(url), "the gateway to take no more connections")
-        finish.set()
-        thread.join()
+        connection.sendall(body)
+        answered = answer.readline()
         ended = process.wait(20)
     with Redis.from_url(redis_url) as redis:
         stored = on_stream(redis)
 
-    assert [each.status_code for each in answers] == [202]
+    assert b" 100 " in asked
+    assert b" 202 " in answered
     assert stored == [event]
     assert ended in {0, -signal.SIGTERM}
 
