@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -18,6 +19,9 @@ MOST_STEP: Final = 90
 """Minutes that people add to a time of day ("45 minutes before closing")."""
 MOST_NUMBERS: Final = 100
 """Numbers of a sentence that are compared; more are no reply to a customer."""
+PHONE: Final = re.compile(r"(?<![\w+])(?:\+\d|\(?0)[\d ()/\u2013-]{5,}\d")
+"""A number that begins with a zero or a plus, and its groups."""
+MOST_COUNTRY_DIGITS: Final = 3
 LEAST_TABLE: Final = 3
 """Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
 MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
@@ -34,7 +38,7 @@ def missing_figures(
     have that unit there, and must not stand for another amount of the quotes. Earlier lines of the
     conversation are no evidence: arithmetic and counts may use them.
     """
-    said = figures(sentence)
+    said = figures(_without_known_phones(sentence, f"{quoted}\n{beside}"))
     if not said.numbers and not said.times:
         return []
     if len(said.numbers) > MOST_NUMBERS:
@@ -64,6 +68,26 @@ def missing_figures(
     numbers = _hours(times) | written.keys()
     late = [time for time in said.times if not _is_known(time, times, numbers) and not _follows(time, known)]
     return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
+
+
+def _without_known_phones(sentence: str, evidence: str) -> str:
+    """The sentence without the phone numbers that the evidence has, in any grouping and from abroad."""
+    known = [_digits(each[0]).lstrip("0") for each in PHONE.finditer(evidence)]
+
+    def left(found: re.Match[str]) -> str:
+        digits = _digits(found[0])
+        abroad = MOST_COUNTRY_DIGITS if found[0].startswith("+") else 0
+        is_known = any(
+            digits.endswith(each) and len(digits) - len(each) <= max(abroad, digits.startswith("0"))
+            for each in known
+        )
+        return " " if is_known else found[0]
+
+    return PHONE.sub(left, sentence) if known else sentence
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _written_units(known: Sequence[Figures], draft: Figures) -> dict[str, set[str]]:

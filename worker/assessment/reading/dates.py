@@ -1,4 +1,4 @@
-"""Days of the week, also abbreviated ("Mo–Fr"), and months that a text names, as CLDR knows them."""
+"""Days of the week and months that a text names, in any language that CLDR knows here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from worker.assessment.reading.cldr_names import date_names, short_day_names
+from worker.assessment.reading.cldr_names import date_names
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
+from worker.assessment.reading.short_dates import days_between, numeric_months, short_days, short_months
 from worker.assessment.reading.units import unit_beside
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
@@ -77,21 +78,6 @@ def _is_month(folded: str, match: re.Match[str]) -> bool:
     return day is not None or _MONTH_FOLLOWS.search(before) is not None
 
 
-def numeric_months(text: str, *, sure: bool) -> frozenset[str]:
-    """The months of dates in digits ("15.01.2027"); of "01/02/2027" both, and where ``sure`` none."""
-    found: set[int] = set()
-    for each in _NUMERIC_DATE.finditer(text):
-        if each["iso"]:
-            found.add(int(each["iso"]))
-            continue
-        first, second = int(each["first"]), int(each["second"])
-        months = {second} if each["sign"] == "." and each["year"] else {first, second}
-        months = {month for month in months if 1 <= month <= 12}
-        if not sure or (each["year"] and len(months) == 1):
-            found |= months
-    return frozenset(f"month{month}" for month in found)
-
-
 @once
 def counted_days(text: str) -> frozenset[tuple[int, int]]:
     """(month, day) of every calendar day that lies an amount of days of a text from one of its own."""
@@ -151,7 +137,8 @@ def _calendar_days(text: str) -> set[date]:
 @once
 def covered_dates(text: str) -> frozenset[str]:
     """The dates that a text names, also abbreviated, with the days of "weekdays", "weekend" and "daily"."""
-    dates = set(named_dates(text)) | short_days(text) | numeric_months(text, sure=False)
+    dates = set(named_dates(text)) | short_days(text) | short_months(text)
+    dates |= numeric_months(text, sure=False)
     folded = folded_text(text)
     for name, covered in (
         ("working_days", WORKING_DAYS),
@@ -189,10 +176,6 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}"), names
 
 
-_NUMERIC_DATE: Final = re.compile(
-    r"(?<![\d./-])(?:\d{4}-(?P<iso>0[1-9]|1[0-2])-\d\d"
-    r"|(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?:(?P=sign)(?P<year>\d{4}|\d\d)|\.))(?!\d)"
-)
 _DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
 _DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
 _MONTH_FOLLOWS: Final = re.compile(
@@ -206,46 +189,3 @@ LEAST_MONTH: Final = 28
 """Days that every month has; counting from a later day is left to the judge."""
 AMBIGUOUS: Final = frozenset({"may", "march", "mars", "mai", "mei", "maj", "marzo"})
 """Names of months that are also everyday words in one of the languages."""
-
-
-SHORT: Final = 3
-"""Letters from which an abbreviation is read in lower case too; "so" and "do" are words."""
-_DAY_RANGE: Final = re.compile(r"\.?\s*(?:-|–|—|~|〜|至|到|to|till|bis|à|au|a|al|até|tot|do|đến)\s*")
-_LIST: Final = re.compile(r"\.?\s*(?:/|&|\+|,|、|和|and|und|et|y|e|en|i|và)\s*")
-_HOUR: Final = re.compile(r"\.?\s?:?\s?\d")
-
-
-@once
-def short_days(text: str) -> frozenset[str]:
-    """The days that a text abbreviates in a range, in a list or before an hour; ranges are filled."""
-    pattern, names = _short_days()
-    found = [(each.start(), each.end(), names[each[0]]) for each in pattern.finditer(text)]
-    days = {
-        f"day{day}"
-        for start, end, day in found
-        if end - start > 1 and not text[start].islower() and _HOUR.match(text, end)  # "3月10日" is no Monday
-    }
-    for (_, end, first), (start, _, last) in pairwise(found):
-        if _DAY_RANGE.fullmatch(text, end, start):
-            days |= days_between(first, last)
-        elif _LIST.fullmatch(text, end, start):
-            days |= {f"day{first}", f"day{last}"}
-    return frozenset(days)
-
-
-def days_between(first: int, last: int) -> set[str]:
-    """The days of a range, over the end of the week if need be; 0 is Monday."""
-    return {f"day{day % 7}" for day in range(first, last + 1 if last >= first else last + 8)}
-
-
-@cache
-def _short_days() -> tuple[re.Pattern[str], Mapping[str, int]]:
-    """A pattern for every abbreviation, and the number of its day."""
-    names: dict[str, int] = {}
-    for word, name in short_day_names().items():
-        forms = {word.upper(), word.title(), *([word.lower()] if len(word) >= SHORT else [])}
-        for form in forms:
-            names.setdefault(form, int(name[3:]))
-    spaced = one_of(sorted((each for each in names if each[0] < "\u3000"), key=len, reverse=True))
-    unspaced = one_of([each for each in names if each[0] >= "\u3000"])
-    return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}"), names

@@ -28,6 +28,8 @@ _VIETNAMESE_DAY: Final = re.compile(r"\bthứ (?:[2-7]|hai|ba|tư|năm|sáu|bả
 """A day of the week or an ordinal; neither is an amount."""
 _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
+_METRES: Final = re.compile(r"(?<![\d.,])(\d)\s?m\s?(\d\d)(?!\w)")
+"""A height in French and Spanish: "1m75"."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _RANGE: Final = re.compile(
     r"\s*(?:-|–|—|~|〜|×|x|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
@@ -89,7 +91,7 @@ def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
     sure: set[int] = set()
     possible: set[int] = set()
-    folded = _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text)))
+    folded = _METRES.sub(r"\1.\2 m", _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text))))
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [
         (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
