@@ -43,7 +43,7 @@ class Desk:
     _residents: dict[str, tuple[Page, Watch]] = field(default_factory=dict)
 
     def stranger(self, **options: Any) -> Page:
-        """A new browser context in which nobody is signed in; no colour is seen on its way to another."""
+        """A new browser context without transitions, in which nobody is signed in."""
         usual = {"base_url": self.origin, "viewport": WIDE, "locale": "en-GB", "reduced_motion": "reduce"}
         context = self.browser.new_context(**usual | options)
         context.set_default_timeout(PATIENCE_MS)
