@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg import IsolationLevel
+from psycopg.pq import PipelineStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
@@ -113,13 +114,20 @@ async def check_reachable(url: str) -> None:
 async def checkout(source: Pool) -> AsyncIterator[Connection]:
     """One connection for one statement or transaction.
 
+    psycopg 3.3.9 leaves a connection in pipeline mode when a pipeline is cancelled at its beginning, on a busy
+    event loop. Later statements there return their rows and are not committed: events were lost.
+
     Raises:
         StorageUnavailable: Postgres is unreachable, the connection broke, or the server failed.
         psycopg.Error: Postgres refused the values of the statement.
     """
     try:
         async with source.connection() as connection:
-            yield connection
+            try:
+                yield connection
+            finally:
+                if connection.pgconn.pipeline_status != PipelineStatus.OFF:
+                    await connection.close()  # the pool would hand it out again
     except psycopg.Error as error:
         if fault_of(error) is Fault.INPUT:
             raise

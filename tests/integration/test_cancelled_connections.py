@@ -1,0 +1,55 @@
+"""Connections whose caller was cancelled: what is stored on them afterwards is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import psycopg
+import pytest
+
+from db.documents.retrieval import SEARCHES
+from db.pool import Pool, checkout, create_pool
+from worker.cancellation import cancel_all
+
+STEPS = 60
+"""Turns of the event loop after which a call is cancelled; an uncancelled one ends in fewer."""
+SEARCH = ("SELECT $1::int", (1,))
+
+
+async def searches(source: Pool) -> None:
+    """Two searches in one round trip."""
+    await SEARCHES.together(source, [SEARCH, SEARCH])
+
+
+async def inserts(source: Pool) -> None:
+    """Several rows by one statement, which psycopg sends as a pipeline."""
+    async with checkout(source) as connection, connection.cursor() as cursor:
+        await cursor.executemany("SELECT %s", [(1,), (2,)])
+
+
+@pytest.mark.parametrize("call", [searches, inserts])
+async def test_a_cancelled_call_leaves_no_open_pipeline(
+    call: Callable[[Pool], Awaitable[None]],
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cancelled at any step, also those that psycopg adds on a busy event loop."""
+    monkeypatch.setattr("psycopg.waiting.MAX_BUSY_TIME", 0)
+    missing = []
+    async with create_pool(database_url, size=1, application="test", role=None) as source:
+        async with checkout(source) as connection:
+            await connection.execute("CREATE TABLE IF NOT EXISTS stored (step int); TRUNCATE stored")
+        for step in range(STEPS):
+            task = asyncio.ensure_future(call(source))
+            for _ in range(step):
+                await asyncio.sleep(0)
+            await cancel_all([task])
+            async with checkout(source) as connection:
+                returned = await connection.execute("INSERT INTO stored VALUES (%s) RETURNING step", (step,))
+                await returned.fetchall()
+            with psycopg.connect(database_url) as other:
+                if not other.execute("SELECT FROM stored WHERE step = %s", (step,)).fetchall():
+                    missing.append(step)
+
+    assert missing == []
