@@ -114,7 +114,7 @@ async def check_reachable(url: str) -> None:
 async def checkout(source: Pool) -> AsyncIterator[Connection]:
     """One connection for one statement or transaction.
 
-    psycopg 3.3.9 leaves a connection in pipeline mode when a pipeline is cancelled at its beginning, on a busy
+    psycopg 3.3.9 leaves a connection in pipeline mode when a pipeline is cancelled as it begins, on a busy
     event loop. Later statements there return their rows and are not committed: events were lost.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 from chaos.kinds import JOB_SIGNALS, PROCESS_SIGNALS, FaultKind, Law
 
 MOST_UNSEEN = 3
-"""A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile."""
+"""A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile.
+
+Only root can mount a disk that gets full.
+"""
 CERTAIN = {
     *PROCESS_SIGNALS,
     *(
@@ -40,4 +44,5 @@ def test_a_fleet_keeps_every_law_under_every_fault(tmp_path: Path) -> None:
     assert report["violations"] == dict.fromkeys(map(str, Law), 0)
     assert {kind for kind in CERTAIN if not happened[kind]} == set()
     assert any(happened[kind] for kind in JOB_SIGNALS)
-    assert sum(map(bool, happened.values())) >= len(FaultKind) - MOST_UNSEEN
+    possible = set(FaultKind) if os.geteuid() == 0 else set(FaultKind) - {FaultKind.DISK_FULL}
+    assert len({kind for kind in possible if not happened[kind]}) <= MOST_UNSEEN

@@ -13,7 +13,7 @@ from db.pool import Pool, checkout, create_pool
 from worker.cancellation import cancel_all
 
 STEPS = 60
-"""Turns of the event loop after which a call is cancelled; an uncancelled one ends in fewer."""
+"""A call is cancelled after each number of turns of the event loop below this."""
 SEARCH = ("SELECT $1::int", (1,))
 
 
