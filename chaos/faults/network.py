@@ -10,6 +10,8 @@ from chaos.fleet.proxy import Link
 from chaos.kinds import FaultKind
 
 SLOW_S: Final = 0.25
+QUIET_S: Final = 5.0
+"""How much longer a fault lasts at most on links over which nothing was sent meanwhile."""
 
 
 def reset(injection: Injection) -> tuple[bool, list[str]]:
@@ -51,7 +53,7 @@ def slow(injection: Injection) -> tuple[bool, list[str]]:
 
     injection.world.network.call(begin)
     try:
-        injection.world.pause(injection.duration_s())
+        _last(injection, lambda: link.slowed_bytes > before)
     finally:
         injection.world.network.call(link.open_again)
     return link.slowed_bytes > before, entries
@@ -74,6 +76,12 @@ def _link(injection: Injection) -> Link:
     return injection.rng.choice([each for each in links if each.pairs] or links)
 
 
+def _last(injection: Injection, happened: Callable[[], bool]) -> None:
+    """Wait for the duration of a fault, and on a quiet link for something that it happens to."""
+    injection.world.pause(injection.duration_s())
+    injection.world.until(happened, QUIET_S)
+
+
 def _while_held(
     injection: Injection, links: Sequence[Link], *, requests: bool, end: Callable[[], object] | None = None
 ) -> int:
@@ -87,7 +95,7 @@ def _while_held(
 
     network.call(begin)
     try:
-        injection.world.pause(injection.duration_s())
+        _last(injection, lambda: sum(link.held_bytes for link in links) > before)
     finally:
         held = sum(link.held_bytes for link in links) - before
         if end is not None:
