@@ -108,6 +108,8 @@ class Runtime:
         self.call(self._stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
+        if not self._thread.is_alive():
+            self._loop.close()
         if self._endpoint is not None:
             self._endpoint.close()
         if self._traces is not None:

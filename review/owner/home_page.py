@@ -21,7 +21,7 @@ from db.audit import decision_context
 from db.audit.decision_context import DecisionRow
 from db.audit.search import TooSlow
 from db.audit.suggestions import Suggestion
-from db.connection import Connection
+from db.connection import Connection, round_of_reads
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
 from db.figures.dashboard import DashboardFigures
@@ -134,11 +134,15 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
     figures = asyncio.create_task(_figures(visit, user_id))
     suggested = asyncio.create_task(_topics(visit, user_id))
     parts = asyncio.create_task(_messages(visit, user_id))
+    settings = asyncio.create_task(accounts.current_account(visit.store.pool, user_id))
+    cost = asyncio.create_task(_cost(visit, user_id))
+    reads = (figures, suggested, parts, settings, cost)
     try:
-        await asyncio.gather(figures, suggested, parts)
+        await asyncio.gather(*reads)
     finally:
-        await cancel_all((figures, suggested, parts))
-    counted, found, today = figures.result(), parts.result(), _midnight(visit.now)
+        await cancel_all(reads)
+    counted, found = figures.result(), parts.result()
+    today = _midnight(visit.now)
     cards = [_with_problem(visit, each, **problem) for each in found.cards]
     shown = [str(row["id"]) for row in (*(found.replies or ()), *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
@@ -151,7 +155,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         tab="owner_home",
         steps=found.steps,
         samples=None,
-        settings=await accounts.current_account(visit.store.pool, user_id),
+        settings=settings.result(),
         today=replies_counted(_of_step(counted.counts, today), _of_step(counted.answered, today)),
         week=replies_counted(counted.counts, counted.answered),
         decided=sum(row["events"] for row in counted.counts),
@@ -161,7 +165,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         waits=found.waits,
         most_waiting=MOST_WAITING,
         topics=suggested.result(),
-        cost=await _cost(visit, user_id),
+        cost=cost.result(),
         answered=visit.request.query_params.get("answered") == "1",
         **{"problem": "", "problem_of": None} | problem,
     )
@@ -220,14 +224,22 @@ async def _waiting(
     if not visit.may(Right.REVIEW, user_id):
         return [], 0
     found = await waiting.list_waiting(connection, (user_id,), now=visit.now, limit=MOST_WAITING)
-    cards = []
-    for each in [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]:
-        if (row := await decision_context.get_decision(connection, each.decision_id)) is None:
-            continue
-        covered = cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"]))
-        found_texts = await load_answering(connection, row, visit.now, may_read=not covered)
-        panel = answer_panel(visit, row, found_texts)
-        cards.append(WaitingCard(item=each, row=row, panel=panel, covered=covered))
+    shown = [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]
+    async with round_of_reads(connection) as reads:
+        stored = [reads.read(decision_context.get_decision(connection, each.decision_id)) for each in shown]
+    rows = [(item, row) for item, read in zip(shown, stored, strict=True) if (row := read.result())]
+    covers = [
+        cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"])) for _, row in rows
+    ]
+    async with round_of_reads(connection) as reads:
+        texts = [
+            reads.read(load_answering(connection, row, visit.now, may_read=not covered))
+            for (_, row), covered in zip(rows, covers, strict=True)
+        ]
+    cards = [
+        WaitingCard(item=item, row=row, panel=answer_panel(visit, row, read.result()), covered=covered)
+        for (item, row), read, covered in zip(rows, texts, covers, strict=True)
+    ]
     return cards, len(found)
 
 
