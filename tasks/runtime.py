@@ -19,6 +19,7 @@ from features.jobs import Process, jobs_of
 from tasks.metrics import names
 from tasks.process import telemetry
 from tasks.process.garbage import spare_the_collector
+from tasks.process.open_files import allow_many_connections
 from tasks.shards.clients import close
 from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
@@ -63,6 +64,7 @@ class Runtime:
 
     def start(self) -> None:
         """Start the loop and connect; with the engine when the settings say so."""
+        allow_many_connections()
         self._thread.start()
         self.call(self._start())
 

@@ -20,6 +20,7 @@ from tasks.metrics.process import ProcessMetrics, counter
 from tasks.metrics.web import measured
 from tasks.process import telemetry
 from tasks.process.logs import configure, secret_values
+from tasks.process.open_files import allow_many_connections
 from tasks.shards.clients import connect_sync
 from worker import __version__
 from worker.errors import ConfigurationError
@@ -67,6 +68,7 @@ def serve_application(
         if failures is not None:
             failures.count_in(metrics.registry)
         serve_metrics(metrics.registry, settings)
+    allow_many_connections()
     uvicorn.run(
         served,
         host=host,
