@@ -22,6 +22,7 @@ from db.people.records import Role, RoleGrant
 from db.review_store import Store
 from review.app import build_app
 from review.http.visit import SESSION_COOKIE, new_token
+from tasks.process.garbage import spare_the_collector
 from worker.settings import ReviewSettings
 
 ADDRESS: Final = "https://127.0.0.1"
@@ -72,6 +73,7 @@ async def serving(
     environment = {"DATABASE_URL": url, "REDIS_URL": redis_url, "HUSHGATE_REVIEW_URL": ADDRESS}
     app = build_app(ReviewSettings.model_validate(environment))
     took: list[float] = []
+    spare_the_collector()  # as the command does
 
     async def timed(scope: Any, receive: Any, send: Any) -> None:
         started = time.perf_counter()

@@ -19,6 +19,7 @@ from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics, counter
 from tasks.metrics.web import measured
 from tasks.process import telemetry
+from tasks.process.garbage import spare_the_collector
 from tasks.process.logs import configure, secret_values
 from tasks.process.open_files import allow_many_connections
 from tasks.shards.clients import connect_sync
@@ -69,6 +70,7 @@ def serve_application(
             failures.count_in(metrics.registry)
         serve_metrics(metrics.registry, settings)
     allow_many_connections()
+    spare_the_collector()
     uvicorn.run(
         served,
         host=host,

@@ -1,12 +1,14 @@
-"""What people need to answer the message of a decision, in one statement."""
+"""What people need to answer the messages of decisions, in one statement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
 from db.answers import held, records, waiting
@@ -21,14 +23,24 @@ from db.audit.decision_context import (
     passages_by_id,
 )
 from db.connection import Connection
-from db.rows import first_row
+from db.rows import Row, all_rows
 
-ANSWERING: Final = f"""
+_OF_ONE: Final = f"""
     SELECT (SELECT jsonb_agg(to_jsonb(held)) FROM ({held.OF_DECISION}) AS held) AS held,
            (SELECT jsonb_agg(to_jsonb(answer)) FROM ({records.OF_DECISION}) AS answer) AS answers,
            (SELECT jsonb_agg(to_jsonb(passage)) FROM ({PASSAGES}) AS passage) AS passages,
            to_jsonb(since) AS since
     FROM ({waiting.SINCE}) AS since
+"""
+_OF_EACH: Final = re.sub(
+    r"%\((id|decision_id|user_id|conversation_id|message_id|at)\)s", r"asked.\1", _OF_ONE
+)
+ANSWERING: Final = f"""
+    SELECT found.* FROM ROWS FROM (jsonb_to_recordset(%(decisions)s) AS (
+            id uuid, decision_id uuid, user_id text, conversation_id text, message_id text, at timestamptz))
+        WITH ORDINALITY
+        AS asked (id, decision_id, user_id, conversation_id, message_id, at, place)
+    CROSS JOIN LATERAL ({_OF_EACH}) AS found ORDER BY asked.place
 """
 _HELD: Final = TypeAdapter(tuple[HeldText, ...])
 _ANSWERS: Final = TypeAdapter(tuple[Answer, ...])
@@ -60,9 +72,27 @@ async def load_answering(
     passage_ids: Sequence[str] = (),
 ) -> Answering:
     """What is needed to answer a decision; the caller logs the reading of texts."""
-    values = _values(row, now) | passage_values(row["user_id"], passage_ids)
-    found = await first_row(connection, ANSWERING, values)
-    assert found is not None  # aggregates without GROUP BY give a row
+    (found,) = await load_several(connection, [(row, may_read)], now, passage_ids=passage_ids)
+    return found
+
+
+async def load_several(
+    connection: Connection,
+    asked: Iterable[tuple[DecisionRow, bool]],
+    now: datetime,
+    *,
+    passage_ids: Sequence[str] = (),
+) -> list[Answering]:
+    """The same for each of several decisions, and whether its texts may be read."""
+    decisions = [(_decision(row), may_read) for row, may_read in asked]
+    values = {"decisions": Jsonb([each for each, _ in decisions]), "now": now} | passage_values(passage_ids)
+    rows = await all_rows(connection, ANSWERING, values)
+    return [
+        _answering(found, may_read=may_read) for found, (_, may_read) in zip(rows, decisions, strict=True)
+    ]
+
+
+def _answering(found: Row, *, may_read: bool) -> Answering:
     texts = _HELD.validate_python(found["held"] or ())
     return Answering(
         held=HeldTexts(
@@ -76,10 +106,7 @@ async def load_answering(
     )
 
 
-def _values(row: DecisionRow, now: datetime) -> dict[str, Any]:
+def _decision(row: DecisionRow) -> dict[str, str | None]:
     names = ("id", "user_id", "conversation_id", "message_id")
-    return {name: row[name] for name in names} | {
-        "decision_id": row["id"],
-        "at": row["created_at"],
-        "now": now,
-    }
+    values = {name: row[name] for name in names} | {"decision_id": row["id"], "at": row["created_at"]}
+    return {name: None if value is None else str(value) for name, value in values.items()}

@@ -15,6 +15,7 @@ from db.rows import from_row
 
 answered_decisions: Final = sa.table(
     "answered_decisions",
+    sa.column("answer_id", sa.Uuid),
     sa.column("decision_id", sa.Uuid),
     sa.column("decision_at", Timestamp),
     sa.column("user_id", sa.Text),

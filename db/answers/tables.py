@@ -67,6 +67,7 @@ answers: Final = table(
     sa.CheckConstraint("(outcome = 'dismissed') = (text IS NULL)", name="text_unless_dismissed"),
     index("ix_answers_decision_id", "decision_id", "created_at"),
     index("ix_answers_account", "user_id", "created_at"),
+    index("ix_answers_account_decision_at", "user_id", "decision_at"),
     index("ix_answers_conversation", "user_id", "conversation_id", "created_at"),
     index("ix_answers_created_at", "created_at"),
     index("ix_answers_decision_at", "decision_at", "decision_id"),

@@ -158,24 +158,33 @@ def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
 
     ``joined`` are further tables, each with its condition; a decision without their row has NULL there.
     """
-    here = (
-        ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id)),
-        ai_decisions.c.id == decision_id,
-        sa.text(NOT_ERASED),
-    )
+    return _query((decision_id,), joined)
+
+
+def _query(ids: Iterable[UUID], joined: Iterable[Join] = ()) -> sa.Select[Any]:
     source: sa.FromClause = _WITH_REPLY
     for table, condition in joined:
         source = source.outerjoin(table, condition)
+    at_its_time = (
+        sa.and_(ai_decisions.c.created_at.between(*uuid_time_bounds(each)), ai_decisions.c.id == each)
+        for each in ids
+    )
     return (
         sa.select(ai_decisions, HIGH_SCORE_CATEGORIES, ASSESSED.label("assessed"), *_REPLY, _DISCLOSURE)
         .select_from(source)
-        .where(*here)
+        .where(sa.or_(*at_its_time), sa.text(NOT_ERASED))
     )
 
 
 async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow | None:
     """A decision with its snapshot and its reply; None also when it was erased."""
     return await first_row(connection, decision_query(decision_id))
+
+
+async def get_decisions(connection: Connection, ids: Sequence[UUID]) -> tuple[DecisionRow, ...]:
+    """The same of several decisions, in the order of their ids; without erased ones."""
+    found = {row["id"]: row for row in await all_rows(connection, _query(ids))} if ids else {}
+    return tuple(found[each] for each in ids if each in found)
 
 
 def program_columns(row: DecisionRow) -> DecisionRow:
@@ -225,14 +234,14 @@ async def list_retractions(connection: Connection, decision_id: UUID) -> tuple[R
 
 async def load_passages(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, StoredPassage]:
     """The account's passages with these ids that are still stored, with their current texts."""
-    return passages_by_id(await all_rows(connection, PASSAGES, passage_values(user_id, ids)))
+    values = {"user_id": user_id} | passage_values(ids)
+    return passages_by_id(await all_rows(connection, PASSAGES, values))
 
 
-def passage_values(user_id: str, ids: Sequence[str]) -> dict[str, Any]:
-    """The parameters of ``PASSAGES`` for these ids."""
+def passage_values(ids: Sequence[str]) -> dict[str, Any]:
+    """The parameters of ``PASSAGES`` for these ids, without the account."""
     places = [place for each in ids[:MOST_PASSAGES] if (place := _place(each)) is not None]
     return {
-        "user_id": user_id,
         "documents": [document for document, _ in places],
         "numbers": [number for _, number in places],
     }

@@ -9,6 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from db.answers.state import answered_decisions
+from db.answers.tables import answers
 from db.audit.search import TooSlow, statement_limit
 from db.connection import Connection
 from db.rows import Row, all_rows
@@ -21,7 +22,9 @@ REPLY_REASONS: Final = tuple(each for each in Reason if each.spec.decision is De
 MODERATION_SCORES: Final = '$.stages[*] ? (@.stage == "moderation").detail.highest'
 PATIENCE_S: Final = 0.3
 CANDIDATES: Final = 4
-"""Decisions looked at for each reply shown: some of their replies were cancelled."""
+"""Decisions and answers looked at for each reply shown: some were cancelled or answered again."""
+
+_KEYS: Final = (ai_decisions.c.created_at, ai_decisions.c.id, ai_decisions.c.event_id)
 
 
 async def newest_replies(
@@ -33,11 +36,11 @@ async def newest_replies(
     """
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
-    newest = newest_of_reasons(columns, user_id, since, CANDIDATES * limit).subquery()
+    newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS).subquery()
     sent = (
         sa.select(outbox.c.text.label("reply_text"))
         .where(
-            outbox.c.user_id == newest.c.user_id,
+            outbox.c.user_id == user_id,
             outbox.c.event_id == newest.c.event_id,
             outbox.c.decision_id == newest.c.id,
             outbox.c.cancelled_at.is_(None),
@@ -46,25 +49,29 @@ async def newest_replies(
         .lateral()
     )
     by_ai = sa.select(newest, sent.c.reply_text, sa.cast(sa.null(), sa.Text).label("answered_by"))
-    of_people = _newest_answers(columns, user_id, since, limit).subquery()
+    of_people = _newest_answers(user_id, since, limit).subquery()
     both = sa.union_all(by_ai.join_from(newest, sent, sa.true()), sa.select(of_people)).subquery()
-    query = sa.select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit)
+    shown = sa.select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit).subquery()
+    query = _with_columns(shown, (*columns, shown.c.reply_text, shown.c.answered_by))
     async with statement_limit(connection, PATIENCE_S):
         return await all_rows(connection, query)
 
 
-def _newest_answers(columns: Sequence[Any], user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
-    found = answered_decisions.c
+def _newest_answers(user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
+    found, given = answered_decisions.c, answers.c
+    newest = (
+        sa.select(given.id)
+        .where(given.user_id == user_id, given.decision_at >= since, given.text.is_not(None))
+        .order_by(given.decision_at.desc())
+        .limit(CANDIDATES * limit)
+        .subquery()
+    )
     same = sa.and_(ai_decisions.c.created_at == found.decision_at, ai_decisions.c.id == found.decision_id)
     return (
-        sa.select(*columns, found.text.label("reply_text"), found.person.label("answered_by"))
-        .join_from(answered_decisions, ai_decisions, same)
-        .where(
-            found.user_id == user_id,
-            found.decision_at >= since,
-            found.text.is_not(None),
-            sa.text(NOT_ERASED),
-        )
+        sa.select(*_KEYS, found.text.label("reply_text"), found.person.label("answered_by"))
+        .join_from(newest, answered_decisions, found.answer_id == newest.c.id)
+        .join(ai_decisions, same)
+        .where(sa.text(NOT_ERASED))
         .order_by(found.decision_at.desc())
         .limit(limit)
     )
@@ -101,12 +108,17 @@ def newest_of_reasons(
     limit: int,
     reasons: Sequence[Reason] = REPLY_REASONS,
 ) -> sa.Select[Any]:
-    """The newest decisions of some reasons: those of each in the order of its index, then merged.
+    """The newest decisions of some reasons."""
+    return _with_columns(_newest_keys(user_id, since, limit, reasons).subquery(), columns)
+
+
+def _newest_keys(user_id: str, since: datetime, limit: int, reasons: Sequence[Reason]) -> sa.Select[Any]:
+    """Those of each reason in the order of its index, then merged.
 
     One query for all reasons reads and sorts every reply of a busy account.
     """
     of_reasons = (
-        sa.select(*columns)
+        sa.select(*_KEYS)
         .where(
             ai_decisions.c.user_id == user_id,
             ai_decisions.c.reason_code == str(reason),
@@ -119,3 +131,10 @@ def newest_of_reasons(
     )
     merged = sa.union_all(*(sa.select(each.subquery()) for each in of_reasons)).subquery()
     return sa.select(merged).order_by(merged.c.created_at.desc(), merged.c.id.desc()).limit(limit)
+
+
+def _with_columns(keys: sa.Subquery, columns: Sequence[Any]) -> sa.Select[Any]:
+    """Columns of those decisions only that are left: parts of a snapshot take long to read."""
+    same = sa.and_(ai_decisions.c.created_at == keys.c.created_at, ai_decisions.c.id == keys.c.id)
+    newest_first = (keys.c.created_at.desc(), keys.c.id.desc())
+    return sa.select(*columns).join_from(keys, ai_decisions, same).order_by(*newest_first)

@@ -98,16 +98,23 @@ async def load_figures(connection: Connection, filters: FigureFilter, *, now: da
 async def _totals(
     connection: Connection, filters: FigureFilter, reach: Reach, live: tuple[FigureRow, ...], now: datetime
 ) -> DashboardFigures:
+    """The counts; those of the range before only where ``filters.back`` says which one."""
     values: FigureRow = {"open": hour_of(now)}
     newest: FigureRow = {"step": filters.newest(now), "open": True}
-    in_one: FigureRow = values | {"step": 100 * filters.back}
-    return DashboardFigures(
+    found = DashboardFigures(
         counts=await counted_rows(connection, figure_sql.COUNTED, filters, reach.steps, **values)
         + tuple(row | newest for row in live),
-        before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
+        before=(),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
         answered=await answered_counts(connection, filters, back=timedelta(), now=now),
+    )
+    if not filters.back:
+        return found
+    in_one: FigureRow = values | {"step": 100 * filters.back}
+    return replace(
+        found,
+        before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
         answered_before=await answered_counts(connection, filters, back=filters.back, now=now),
     )
 

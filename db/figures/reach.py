@@ -26,7 +26,7 @@ class FigureFilter:
         accounts: the accounts the person may see; None for all.
         since: a whole hour, UTC.
         step: length of one bar; whole hours, counted from ``since``.
-        back: distance of the previous range.
+        back: distance of the previous range; zero: none.
     """
 
     accounts: tuple[str, ...] | None

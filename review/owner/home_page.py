@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.account_settings import accounts
 from db.answers import waiting
-from db.answers.answering import load_answering
+from db.answers.answering import load_several
 from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
 from db.audit import decision_context
 from db.audit.decision_context import DecisionRow
 from db.audit.search import TooSlow
 from db.audit.suggestions import Suggestion
-from db.connection import Connection, round_of_reads
+from db.connection import Connection
 from db.costs.report import Spender, load_spenders
 from db.figures import dashboard
 from db.figures.dashboard import DashboardFigures
@@ -112,39 +111,23 @@ async def answer_from_home(visit: Visit) -> Response:
     return await _page(visit, user_id, problem=problem, problem_of=row["id"], status=status)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingPart:
-    """What people see of single messages.
-
-    Attributes:
-        replies: the newest that were sent, without answers to decisions that the person holds in a queue;
-            None: they could not be read in time.
-        cards: the oldest that wait for an answer.
-        waits: the number of all that wait.
-        steps: the first steps of the account; empty when all are done, or hidden.
-    """
-
-    replies: tuple[Row, ...] | None
-    cards: list[WaitingCard]
-    waits: int
-    steps: tuple[FirstStep, ...]
-
-
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any) -> Response:
     figures = asyncio.create_task(_figures(visit, user_id))
     suggested = asyncio.create_task(_topics(visit, user_id))
-    parts = asyncio.create_task(_messages(visit, user_id))
+    sent = asyncio.create_task(_replies(visit, user_id))
+    waits = asyncio.create_task(_waiting(visit, user_id))
+    steps = asyncio.create_task(_steps(visit, user_id))
     settings = asyncio.create_task(accounts.current_account(visit.store.pool, user_id))
     cost = asyncio.create_task(_cost(visit, user_id))
-    reads = (figures, suggested, parts, settings, cost)
+    reads = (figures, suggested, sent, waits, steps, settings, cost)
     try:
         await asyncio.gather(*reads)
     finally:
         await cancel_all(reads)
-    counted, found = figures.result(), parts.result()
+    counted, replies, (waiting_cards, number) = figures.result(), sent.result(), waits.result()
     today = _midnight(visit.now)
-    cards = [_with_problem(visit, each, **problem) for each in found.cards]
-    shown = [str(row["id"]) for row in (*(found.replies or ()), *(each.row for each in cards))]
+    cards = [_with_problem(visit, each, **problem) for each in waiting_cards]
+    shown = [str(row["id"]) for row in (*(replies or ()), *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
     detail = {"page": "home", "decisions": shown, "drafts": drafts}
     await visit.log(LoggedAction.READ, user_id=user_id, detail=detail)
@@ -153,16 +136,16 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         status=status,
         account=user_id,
         tab="owner_home",
-        steps=found.steps,
+        steps=steps.result(),
         samples=None,
         settings=settings.result(),
         today=replies_counted(_of_step(counted.counts, today), _of_step(counted.answered, today)),
         week=replies_counted(counted.counts, counted.answered),
         decided=sum(row["events"] for row in counted.counts),
         groups=held_groups(counted.counts, counted.answered),
-        replies=with_covers(visit, found.replies),
+        replies=with_covers(visit, replies),
         cards=cards,
-        waits=found.waits,
+        waits=number,
         most_waiting=MOST_WAITING,
         topics=suggested.result(),
         cost=cost.result(),
@@ -171,13 +154,16 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
     )
 
 
-async def _messages(visit: Visit, user_id: str) -> WaitingPart:
+async def _replies(visit: Visit, user_id: str) -> tuple[Row, ...] | None:
+    """The newest that were sent; None: they could not be read in time."""
     async with visit.store.reading() as connection:
-        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        replies = await visible_replies(visit, connection, user_id, SHOWN_REPLIES)
-        cards, waits = await _waiting(visit, connection, user_id, hidden)
-        steps = await load_account_checklist(visit, connection, user_id)
-    return WaitingPart(replies=replies, cards=cards, waits=waits, steps=steps)
+        return await visible_replies(visit, connection, user_id, SHOWN_REPLIES)
+
+
+async def _steps(visit: Visit, user_id: str) -> tuple[FirstStep, ...]:
+    """The first steps of the account; empty when all are done, or hidden."""
+    async with visit.store.reading() as connection:
+        return await load_account_checklist(visit, connection, user_id)
 
 
 async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
@@ -202,7 +188,7 @@ async def _figures(visit: Visit, user_id: str) -> DashboardFigures:
         since=midnight - (DAYS - 1) * DAY,
         until=visit.now,
         step=DAY,
-        back=DAYS * DAY,
+        back=timedelta(),
     )
     return await visit.store.read_lists(
         lambda replica: dashboard.load_totals(replica, filters, now=visit.now)
@@ -217,30 +203,29 @@ def _of_step(rows: tuple[FigureRow, ...], step: datetime) -> list[FigureRow]:
     return [row for row in rows if row["step"] == step]
 
 
-async def _waiting(
-    visit: Visit, connection: Connection, user_id: str, hidden: Collection[UUID]
-) -> tuple[list[WaitingCard], int]:
+async def _waiting(visit: Visit, user_id: str) -> tuple[list[WaitingCard], int]:
     """The oldest messages that wait, and the number of all; none for people who may not answer."""
     if not visit.may(Right.REVIEW, user_id):
         return [], 0
-    found = await waiting.list_waiting(connection, (user_id,), now=visit.now, limit=MOST_WAITING)
-    shown = [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]
-    async with round_of_reads(connection) as reads:
-        stored = [reads.read(decision_context.get_decision(connection, each.decision_id)) for each in shown]
-    rows = [(item, row) for item, read in zip(shown, stored, strict=True) if (row := read.result())]
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+        found = await waiting.list_waiting(connection, (user_id,), now=visit.now, limit=MOST_WAITING)
+        shown = [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]
+        return await _cards(visit, connection, shown), len(found)
+
+
+async def _cards(visit: Visit, connection: Connection, shown: Sequence[WaitingItem]) -> list[WaitingCard]:
+    items = {each.decision_id: each for each in shown}
+    rows = await decision_context.get_decisions(connection, tuple(items))
     covers = [
-        cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"])) for _, row in rows
+        cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"])) for row in rows
     ]
-    async with round_of_reads(connection) as reads:
-        texts = [
-            reads.read(load_answering(connection, row, visit.now, may_read=not covered))
-            for (_, row), covered in zip(rows, covers, strict=True)
-        ]
-    cards = [
-        WaitingCard(item=item, row=row, panel=answer_panel(visit, row, read.result()), covered=covered)
-        for (item, row), read, covered in zip(rows, texts, covers, strict=True)
+    asked = [(row, not covered) for row, covered in zip(rows, covers, strict=True)]
+    texts = await load_several(connection, asked, visit.now)
+    return [
+        WaitingCard(item=items[row["id"]], row=row, panel=answer_panel(visit, row, found), covered=covered)
+        for row, found, covered in zip(rows, texts, covers, strict=True)
     ]
-    return cards, len(found)
 
 
 def _with_problem(visit: Visit, card: WaitingCard, **problem: Any) -> WaitingCard:

@@ -1,4 +1,4 @@
-"""When workers, beat and gateways with checks look for garbage in cycles."""
+"""When workers, beat and web servers look for garbage in cycles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 COLLECT_AFTER: Final = (20_000, 20, 20)
 """Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a sixth of a worker's
-CPU with 1,500 events in flight (``bench/results/decision-cost.md``)."""
+CPU with 1,500 events in flight (``bench/results/decision-cost.md``), and stopped pages for 0.2 s."""
 
 
 def spare_the_collector() -> None:

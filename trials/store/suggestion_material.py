@@ -120,7 +120,7 @@ async def reply_weeks(
     """Whole weeks from ``since`` on, a midnight of UTC."""
     until = since + weeks * WEEK
     filters = FigureFilter(
-        accounts=None, account=user_id, scope=None, since=since, until=until, step=WEEK, back=weeks * WEEK
+        accounts=None, account=user_id, scope=None, since=since, until=until, step=WEEK, back=timedelta()
     )
     counted = await dashboard.load_totals(connection, filters, now=now)
     values = {
