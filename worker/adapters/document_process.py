@@ -27,6 +27,8 @@ MEMORY_BYTES: Final = 1024**3
 MOST_CHARS: Final = 10_000_000
 REFUSED: Final = 3
 """Exit code of a child that wrote the reason of its refusal to standard output."""
+START: Final = f"from {__name__} import main; main()"
+"""Without the library behind ``-m``; a start takes longer than reading most documents."""
 ENVIRONMENT: Final = frozenset(
     {"PATH", "LD_LIBRARY_PATH", "LANG", "LANGUAGE", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
     | {"PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUTF8"}
@@ -116,8 +118,8 @@ async def _run(
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
-        "-m",
-        "worker.adapters.document_process",
+        "-c",
+        START,
         task.value,
         kind.value,
         stdin=asyncio.subprocess.PIPE,
@@ -211,7 +213,3 @@ def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
     title = names.title or parsed.title or names.otherwise or parsed.first_line
     chunks = document_chunks(parsed, title=title)
     return Cut(title=title, chunks=chunks, notes=parsed.notes, pages=parsed.pages)
-
-
-if __name__ == "__main__":
-    main()

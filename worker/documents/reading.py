@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from pathlib import PurePath
 from typing import Final
 
 from worker.documents.model import DocumentFormat
@@ -60,6 +59,8 @@ ZIPPED: Final = ((b"word/document.xml", DocumentFormat.DOCX), (b"xl/workbook.xml
 
 def document_format(name: str, data: bytes) -> DocumentFormat | None:
     """The format by the name's ending, or without an ending by the first bytes; None if not supported."""
+    from pathlib import PurePath  # noqa: PLC0415  # the process that shows a document starts without it
+
     if suffix := PurePath(name).suffix.lower():
         return SUFFIXES.get(suffix)
     for start, kind in FIRST_BYTES:

@@ -14,7 +14,6 @@ from worker.documents.cleaning import clean_text
 from worker.documents.model import DocumentFormat, SourceText
 from worker.documents.reading import decoded_text
 from worker.documents.source_parts import SourcePart, sentence_parts
-from worker.documents.zipped import DAMAGED
 from worker.errors import DocumentRejected
 
 TELLING: Final = 12
@@ -77,18 +76,19 @@ def _key(text: str) -> str:
 
 
 def _lines(data: bytes, kind: DocumentFormat) -> Iterator[list[SourcePart]]:
-    try:
-        match kind:
-            case DocumentFormat.HTML | DocumentFormat.MHTML | DocumentFormat.DOCX | DocumentFormat.XLSX:
-                from worker.documents.source_markup import markup_lines  # noqa: PLC0415  # large libraries
+    match kind:
+        case DocumentFormat.HTML | DocumentFormat.MHTML | DocumentFormat.DOCX | DocumentFormat.XLSX:
+            from worker.documents.source_markup import markup_lines  # noqa: PLC0415  # large libraries
+            from worker.documents.zipped import DAMAGED  # noqa: PLC0415  # likewise
 
+            try:
                 yield from markup_lines(data, kind)
-            case DocumentFormat.PDF:
-                raise DocumentRejected("is shown as pictures of its pages")
-            case _:
-                yield from _text_lines(decoded_text(data, kind), is_markup=kind is DocumentFormat.MARKDOWN)
-    except DAMAGED as error:
-        raise DocumentRejected("is damaged") from error
+            except DAMAGED as error:
+                raise DocumentRejected("is damaged") from error
+        case DocumentFormat.PDF:
+            raise DocumentRejected("is shown as pictures of its pages")
+        case _:
+            yield from _text_lines(decoded_text(data, kind), is_markup=kind is DocumentFormat.MARKDOWN)
 
 
 def _text_lines(text: str, *, is_markup: bool) -> Iterator[list[SourcePart]]:
