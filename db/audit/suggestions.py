@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from db.audit.filters import Filters, account_conditions, filter_conditions
 from db.audit.search import statement_limit
@@ -161,10 +161,12 @@ async def shown_decisions(connection: Connection, shown: Mapping[UUID, datetime]
     """Decisions to show by id and time, with what decides whether their texts are covered."""
     columns = ai_decisions.c
     names = ("id", "created_at", "user_id", "decision", "reason_code", "matched_rule", "message_text")
-    asked = sa.values(sa.column("at", Timestamp), sa.column("of", sa.Uuid), name="asked")
+    times, ids = sa.cast(list(shown.values()), ARRAY(Timestamp)), sa.cast(list(shown), ARRAY(sa.Uuid))
+    named = (sa.column("at", Timestamp), sa.column("of", sa.Uuid))
+    asked = sa.func.unnest(times, ids).table_valued(*named, name="asked").render_derived()
     query = (
         sa.select(*(columns[name] for name in names), HIGH_SCORE_CATEGORIES)
-        .select_from(asked.data([(at, each) for each, at in shown.items()]))
+        .select_from(asked)
         .join(ai_decisions, sa.and_(columns.created_at == asked.c.at, columns.id == asked.c.of))
         .where(sa.text(NOT_ERASED))
     )
