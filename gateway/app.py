@@ -27,11 +27,11 @@ from gateway.contracts.moderations import ModerationsDoor
 from gateway.intake import Intake
 from review.api import openapi
 from review.app import guarded_route
-from review.http.error_handlers import ANSWERS, OTHER, TooLargeProblem, refusal_json, with_allowed
+from review.http.error_handlers import TooLargeProblem, problem_of, with_allowed
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute, get
 from review.http.templating import Templates
-from review.http.visit import Refused, Site, Visit
+from review.http.visit import Site, Visit
 from worker.errors import StorageUnavailable
 from worker.places import PlacesByKey
 from worker.settings import GatewaySettings, Settings
@@ -108,4 +108,4 @@ async def _show_health(_: Visit) -> Response:
 
 async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return with_allowed(request, refusal_json(Refused(status, *ANSWERS.get(status, OTHER))))
+    return with_allowed(request, problem_of(request.scope, status))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.body_limit import MAX_BODY_SIZE_SCOPE_KEY
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
@@ -54,7 +55,7 @@ def error_page(site: Site) -> Callable[[Request, Exception], Any]:
         status = error.status_code if isinstance(error, HTTPException) else 500
         refused = Refused(status, *ANSWERS.get(status, OTHER))
         if request.url.path.startswith("/api/"):
-            return with_allowed(request, refusal_json(refused))
+            return with_allowed(request, problem_of(request.scope, status))
         visit = Visit(site=site, request=request, signed_in=None, token="", now=site.now())
         answer_in_language(visit)
         return with_allowed(request, visit.render("refused.html", status=status, refused=refused))
@@ -71,6 +72,14 @@ def with_allowed(request: Request, response: Response) -> Response:
         found = {method for each in matching if each.path == closest for method in each.methods or ()}
         response.headers["Allow"] = ", ".join(sorted(found))
     return response
+
+
+def problem_of(scope: Scope, status: int) -> Response:
+    """The JSON answer to a request that no page answered; of a body that is too large, with the limit."""
+    title, text = ANSWERS.get(status, OTHER)
+    if status == 413 and (most := scope.get(MAX_BODY_SIZE_SCOPE_KEY)):
+        text = f"The body: expected at most {most:,} bytes, got more."
+    return refusal_json(Refused(status, title, text))
 
 
 def refusal_json(refused: Refused) -> Response:
@@ -102,7 +111,7 @@ class TooLargeProblem:
                 plain = Headers(raw=message["headers"]).get("content-type", "").startswith("text/plain")
                 if plain:
                     replaced = True
-                    await refusal_json(Refused(413, *ANSWERS[413]))(scope, receive, send)
+                    await problem_of(scope, 413)(scope, receive, send)
             if not replaced:
                 await send(message)
 

@@ -189,6 +189,9 @@ def test_too_many_events_or_bytes_are_413(publisher: Publisher, valkey: Redis) -
     assert [each.status_code for each in (many, large, streamed)] == [413, 413, 413]
     assert {each.headers["content-type"] for each in (many, large, streamed)} == {"application/problem+json"}
     assert "at most 500 events" in many.json()["detail"]
+    assert {each.json()["detail"] for each in (large, streamed)} == {
+        "The body: expected at most 4,194,304 bytes, got more."
+    }
     assert valkey.exists("hushgate:events") == 0
 
 
