@@ -40,9 +40,11 @@ TEXTS: Final = {
     EventKind.RULE: f"this is {KEYWORD} {{mark}}",
     EventKind.MODERATED: "I will kill you {mark}",
     EventKind.BAD_DRAFT: f"[[sandbox:llm=flagged]] {QUESTIONS[0]} {{mark}}",
-    EventKind.HANDOFF: "I want to speak to a human",
+    EventKind.HANDOFF: "I want to speak to a human about {word}",
     EventKind.AGENT: "Hello, this is Kim. I will look after it.",
 }
+LETTERS: Final = str.maketrans("0123456789", "bcdfghjklm")
+"""Who repeats a text, but for its numbers, is taken for an automatic replier."""
 SHARES: Final = {
     EventKind.RULE: 0.50,
     EventKind.QUESTION: 0.19,
@@ -161,7 +163,7 @@ class Publisher:
             "conversation_id": conversation,
             "message_id": name,
             "author_id": "a",
-            "text": text.format(mark=f"{MARK}{number}q"),
+            "text": text.format(mark=f"{MARK}{number}q", word=str(number).translate(LETTERS)),
             "created_at": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
         }
         if kind is EventKind.AGENT:

@@ -1,8 +1,9 @@
 """Connections to Redis that raise a connection error when closed before a command or its answer.
 
 A server or proxy that accepts a connection and resets it at once leaves a closed transport: uvloop raises
-RuntimeError on it. A cluster's client closes connections that other tasks use, when a node is lost: these get
-AttributeError of None. redis-py translates neither and no caller expects them; they ended the engine.
+RuntimeError on it, asyncio TypeError. A cluster's client closes connections that other tasks use, when a node
+is lost: these get AttributeError of None. redis-py translates none of them and no caller expects them; they
+ended the engine.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ class _Reporting(AbstractConnection):
             ConnectionLost: the connection was closed before.
         """
         writer = None if self.health_check_interval else self._writer
+        if self._writer is not None and self._writer.transport.is_closing():
+            await self.disconnect(nowait=True)
+            raise ConnectionLost("connection closed before the command")
         try:
             if isinstance(command, list) and writer and _takes_more(writer.transport):
                 writer.writelines(command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -93,21 +95,25 @@ def test_a_person_may_choose_the_start(world: World) -> None:
     )
 
 
-async def _send_after_reset(url: str) -> None:
+async def _send_after(end: str, url: str) -> None:
     redis: Any = connect(url)
     connection: Any = redis.connection_pool.make_connection()
     await connection.connect()
-    connection._writer.transport.abort()
+    getattr(connection._writer.transport, end)()
     try:
         await connection.send_command("PING")
     finally:
         await close(redis)
 
 
-def test_a_command_on_a_closed_connection_is_a_lost_connection(redis_url: str) -> None:
-    """Under Python 3.11 uvloop raises RuntimeError there, which would end the engine."""
+@pytest.mark.parametrize("end", ["abort", "close"])
+@pytest.mark.parametrize("run", [uvloop.run, asyncio.run])
+def test_a_command_on_a_closed_connection_is_a_lost_connection(
+    redis_url: str, run: Callable[[Coroutine[Any, Any, None]], None], end: str
+) -> None:
+    """The loop raises RuntimeError there, or TypeError (Python 3.13), which would end the engine."""
     with pytest.raises(ConnectionLost):
-        uvloop.run(_send_after_reset(redis_url))
+        run(_send_after(end, redis_url))
 
 
 async def _closed_by_another_task(url: str, before: str) -> None:

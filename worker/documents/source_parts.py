@@ -11,7 +11,7 @@ from worker.documents.sentences import sentence_spans
 
 LINE_CHARS: Final = 20_000
 """Longer lines of a source are cut; each sentence of the others is compared with the passages."""
-MARKUP: Final = re.compile(r"\]\([^)\s]*\)|<[^<>]{1,500}>")
+MARKUP: Final = re.compile(r"\]\([^)\s]{0,1000}\)|<[^<>]{1,500}>")
 STRUCK: Final = re.compile(r"(~~[^~]+~~)")
 
 
