@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from cli.deployment.loopback import GATEWAY_PORT, require_free
-from cli.deployment.web_server import LOOPBACK, require_servers, serve_application
+from cli.deployment.start import require_servers
+from cli.deployment.web_server import LOOPBACK, serve_application
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail, print_message

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cli.deployment.web_server import require_servers
+from cli.deployment.start import require_servers
 from db.pool import WORKER_ROLE
 from worker import extras
 from worker.settings import Settings, load

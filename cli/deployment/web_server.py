@@ -1,4 +1,4 @@
-"""Serving an application with uvicorn, once its servers are checked: the review pages and the gateway."""
+"""Serving an application with uvicorn: the review pages and the gateway."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from typing import Final
 
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter
-from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cli.options import REACH_S
-from cli.output import print_message
-from db.health.start import require_database
 from review.connections import limited
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
@@ -22,10 +18,8 @@ from tasks.process import telemetry
 from tasks.process.garbage import spare_the_collector
 from tasks.process.logs import configure, secret_values
 from tasks.process.open_files import allow_many_connections
-from tasks.shards.clients import connect_sync
 from worker import __version__
-from worker.errors import ConfigurationError
-from worker.settings import ReviewSettings, Settings, StreamSettings
+from worker.settings import ReviewSettings
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 STOP_S: Final = 10
@@ -99,28 +93,3 @@ def _reported(pages: ASGIApp) -> ASGIApp:
             raise
 
     return reported
-
-
-def require_servers(settings: Settings | ReviewSettings, *, role: str | None) -> None:
-    """End with the cause where waiting would not help; print a line where the process waits for a server.
-
-    Raises:
-        ConfigurationError: Postgres or Redis refuses the address, login or password.
-    """
-    waits = [require_database(settings.database_url.get_secret_value(), role=role)]
-    if isinstance(settings, StreamSettings):
-        waits.append(_redis(settings.redis_url.get_secret_value()))
-    for reason in filter(None, waits):
-        print_message(reason, style="yellow")
-
-
-def _redis(url: str) -> str:
-    try:
-        with connect_sync(url, timeout_s=REACH_S) as redis:
-            redis.ping()
-    except RedisError as error:
-        if isinstance(error, AuthenticationError | AuthorizationError) or "DB index" in str(error):
-            expected = "REDIS_URL: expected login, password and number of the database as Redis has them"
-            raise ConfigurationError(f"{expected}, got: {error}") from error
-        return f"Redis does not answer, waiting for it: {error}"
-    return ""

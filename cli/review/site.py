@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import typer
 
 from cli.deployment.loopback import require_free
-from cli.deployment.web_server import LOOPBACK, JobFailures, require_servers, serve_application
+from cli.deployment.start import require_servers
+from cli.deployment.web_server import LOOPBACK, JobFailures, serve_application
 from cli.doctor.embedding import NO_EMBEDDINGS
 from cli.doctor.live_calls import live_calls_at_once
 from cli.exit_codes import ExitCode

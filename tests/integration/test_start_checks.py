@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from cli.deployment.web_server import require_servers
+from cli.deployment.start import require_servers
 from cli.doctor.command import NOT_CHECKED
 from cli.main import command_line
 from cli.stack import Stack
@@ -135,3 +137,12 @@ def test_doctor_reads_the_environment_before_the_file_beside_a_wrong_setting(
 
     rows = {row["check"]: row for row in map(json.loads, done.stdout.splitlines())}
     assert rows["migrations"]["state"] == "ok"
+
+
+def test_worker_and_beat_start_without_the_extra_of_the_pages() -> None:
+    """Their image has no web server."""
+    blocked = "import sys; sys.modules.update(dict.fromkeys(('uvicorn', 'starlette', 'jinja2')))"
+    command = [sys.executable, "-c", f"{blocked}; import cli.deployment.serve"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert ended.returncode == 0, ended.stderr

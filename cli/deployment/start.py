@@ -1,0 +1,40 @@
+"""What ``hushgate worker``, ``beat``, ``review`` and ``gateway`` check before they start.
+
+Apart from the web server: workers are installed without it.
+"""
+
+from __future__ import annotations
+
+from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+
+from cli.options import REACH_S
+from cli.output import print_message
+from db.health.start import require_database
+from tasks.shards.clients import connect_sync
+from worker.errors import ConfigurationError
+from worker.settings import ReviewSettings, Settings, StreamSettings
+
+
+def require_servers(settings: Settings | ReviewSettings, *, role: str | None) -> None:
+    """End with the cause where waiting would not help; print a line where the process waits for a server.
+
+    Raises:
+        ConfigurationError: Postgres or Redis refuses the address, login or password.
+    """
+    waits = [require_database(settings.database_url.get_secret_value(), role=role)]
+    if isinstance(settings, StreamSettings):
+        waits.append(_redis(settings.redis_url.get_secret_value()))
+    for reason in filter(None, waits):
+        print_message(reason, style="yellow")
+
+
+def _redis(url: str) -> str:
+    try:
+        with connect_sync(url, timeout_s=REACH_S) as redis:
+            redis.ping()
+    except RedisError as error:
+        if isinstance(error, AuthenticationError | AuthorizationError) or "DB index" in str(error):
+            expected = "REDIS_URL: expected login, password and number of the database as Redis has them"
+            raise ConfigurationError(f"{expected}, got: {error}") from error
+        return f"Redis does not answer, waiting for it: {error}"
+    return ""
