@@ -17,7 +17,7 @@ from db.audit.list_connection import list_connection
 from db.connection import Connection
 from db.model_servers.stored import with_stored_servers
 from db.pool import Pool, check_reachable, create_pool
-from review.typed import durations
+from review.typed import moments
 from tasks.shards.clients import connect
 from worker.errors import ConfigurationError
 from worker.settings import (
@@ -150,7 +150,7 @@ def time_of(option: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return durations.moment(text, datetime.now(UTC))
+        return moments.moment(text, datetime.now(UTC))
     except ValueError as error:
         raise fail(
             f"{option}: expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"

@@ -21,8 +21,8 @@ from review.http import parameters
 from review.http.parameters import UnusableParameter, read_query
 from review.lists.export_file import Written
 from review.lists.filters import FIELDS_BY_NAME, ListQuery, ParseContext, parse_query, parse_stored_query
-from review.typed.durations import moment
 from review.typed.kinds import LOG_CURSOR, MOMENT, TIME_OR_DAY, WAITING_CURSOR
+from review.typed.moments import moment
 
 CONTEXT: Final = ParseContext(now=datetime(2026, 11, 21, 10, tzinfo=UTC), login="kim")
 SECOND: Final = datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from review.typed.durations import moment
+from review.typed.moments import moment
 from review.typed.numbers import typed_share
 from review.typed.problems import length_problem
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from review.languages import gettext as _
 from review.languages import mark
-from review.typed.durations import moment
+from review.typed.moments import moment
 
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from db.audit.snapshot_filters import ANY_STAGE
 from review.languages import gettext
-from review.typed.durations import moment
 from review.typed.kinds import MOMENT, SINCE, Number, QueryText, ShareValue, text_like
 from review.typed.kinds import one_of as one_of_kind
+from review.typed.moments import moment
 from review.typed.numbers import typed_number
 from review.words import reasons as reason_labels
 from worker.model import STAGES, StageOutcome

@@ -141,7 +141,7 @@ def test_doctor_reads_the_environment_before_the_file_beside_a_wrong_setting(
 
 def test_worker_and_beat_start_without_the_extra_of_the_pages() -> None:
     """Their image has no web server."""
-    blocked = "import sys; sys.modules.update(dict.fromkeys(('uvicorn', 'starlette', 'jinja2')))"
+    blocked = "import sys; sys.modules.update(dict.fromkeys(('uvicorn', 'starlette', 'jinja2', 'babel')))"
     command = [sys.executable, "-c", f"{blocked}; import cli.deployment.serve"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
 

@@ -10,8 +10,8 @@ from starlette.datastructures import QueryParams
 
 from review.http.parameters import ACCOUNT, LIMIT, Parameter, UnusableParameter, read_query
 from review.routes import PAGES
-from review.typed.durations import moment
 from review.typed.kinds import MOMENT, SINCE, ShareValue, one_of
+from review.typed.moments import moment
 
 KNOWN = (
     ACCOUNT,
