@@ -115,7 +115,7 @@ async def checkout(source: Pool) -> AsyncIterator[Connection]:
     """One connection for one statement or transaction.
 
     psycopg 3.3.9 leaves a connection in pipeline mode when a pipeline is cancelled as it begins, on a busy
-    event loop. Later statements there return their rows and are not committed: events were lost.
+    event loop. Later statements there return their rows and are not committed, so events would be lost.
 
     Raises:
         StorageUnavailable: Postgres is unreachable, the connection broke, or the server failed.
