@@ -206,7 +206,7 @@ def pipeline(
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with start(options=options) as sandbox:
         environment = pipeline_environment(stack, sandbox, in_flight) | ({} if judge else NO_JUDGE)
-        words = ["celery", "-A", "tasks.app", "worker"]
+        words = ["tasks", "worker"]
         name = "pipeline, sandbox" if judge else "pipeline, sandbox, judge off"
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis))

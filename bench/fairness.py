@@ -91,7 +91,7 @@ class Bench:
     def measure(self, neighbour: Neighbour, alone_p95_s: float = 0.0) -> FairnessResult:
         """Run one worker beside a neighbour and time the light account's replies."""
         self.redis.flushall()
-        with worker(["celery", "-A", "tasks.app", "worker"], self.environment) as watch:
+        with worker(["tasks", "worker"], self.environment) as watch:
             watch.until(lambda: has_worker(self.redis), 60)
             self._warm_up(watch)
             publish(self.redis, neighbour.account, neighbour.at_once)

@@ -119,7 +119,7 @@ def main() -> None:
         woken = times("idle wake-up", uvloop.run(wake_ups(stack.redis_url))[1:])
         redis.flushall()
         seed(stack)
-        with worker(["celery", "-A", "tasks.app", "worker"], pipeline_environment(stack, sandbox)) as watch:
+        with worker(["tasks", "worker"], pipeline_environment(stack, sandbox)) as watch:
             watch.until(lambda: has_worker(redis))
             before = uvloop.run(bare_calls(sandbox))
             whole = replied(redis)

@@ -122,7 +122,7 @@ class OverloadBench:
             connection.execute(INSERT, (account, shedding.value, self.max_age_s))
         asyncio.run(_add_document(self.stack.database_url, account))
         variables = environment(self.stack, self.sandbox, self.places)
-        with worker(["celery", "-A", "tasks.app", "worker"], variables) as watch:
+        with worker(["tasks", "worker"], variables) as watch:
             watch.until(lambda: has_worker(self.redis), PATIENCE_S)
             capacity, busy_ms = self._capacity(watch, account)
             before_s, calls = watch.cpu_s(), self.sandbox.calls("chat")

@@ -34,7 +34,7 @@ PROCESSES: Final = (1, 2, 4)
 SHARDS: Final = (1, 3)
 WORKERS: Final = {
     "queue": (("bench.scale_worker",), 100),
-    "pipeline": (("celery", "-A", "tasks.app", "worker"), 24),
+    "pipeline": (("tasks", "worker"), 24),
 }
 """The module of each kind of worker, and how many events one process runs at once. ``queue`` waits 2 s for
 each event; ``pipeline`` is the whole worker, whose upstreams take 5 s for a reply, the judge's

@@ -69,7 +69,7 @@ def running(stack: Stack, sandbox: SandboxHandle) -> Iterator[WatchedWorker]:
     """A worker on empty streams."""
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
-        words = ["celery", "-A", "tasks.app", "worker"]
+        words = ["tasks", "worker"]
         with worker(words, pipeline_environment(stack, sandbox)) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch

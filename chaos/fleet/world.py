@@ -47,7 +47,7 @@ ESCALATIONS: Final = "hushgate:escalations"
 KEEP_REQUESTS: Final = 4_000
 SANDBOX: Final = ("--keep-requests", str(KEEP_REQUESTS))
 LATENCY: Final = {"moderations": {"low_s": 0.01, "high_s": 0.1}, "chat": {"low_s": 0.05, "high_s": 0.3}}
-WORKER: Final = ("-m", "celery", "-A", "tasks.app", "worker")
+WORKER: Final = ("-m", "tasks", "worker")
 BEAT: Final = ("-m", "celery", "-A", "tasks.app", "beat", "--pidfile=")
 REDIS, POSTGRES, UPSTREAM = "valkey", "postgres", "upstream"
 LINKS: Final = {

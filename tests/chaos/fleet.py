@@ -100,7 +100,7 @@ class Fleet:
         name = f"w{self.started}"
         with (self.logs / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "celery", "-A", "tasks.app", "worker", "-n", f"{name}@%h"],
+                [sys.executable, "-m", "tasks", "worker", "-n", f"{name}@%h"],
                 env={**os.environ, **self._environment()},
                 stdout=log,
                 stderr=log,
