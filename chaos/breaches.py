@@ -56,7 +56,7 @@ class Mutation:
     options: tuple[str, ...] = FEW_FAULTS
 
 
-STORE: Final = "self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))"
+STORE: Final = "outlasting(record_decision, self.pool, decision)"
 RECORDED: Final = f"        recorded = await {STORE}\n"
 RECORD: Final = f"{RECORDED}        if recorded is Recorded.OVERTAKEN:"
 MUTATIONS: Final = (

@@ -16,9 +16,10 @@ UNUSED: Final = {
     "structlog": "rich",
     "kombu.serialization": "yaml",
     "redis": "opentelemetry.sdk.metrics",
+    "sqlalchemy": "greenlet",
     "celery.bin.base": "pygments",
 }
-"""Optional dependencies of libraries, for colours, a format of tasks and metrics that we never ask for."""
+"""Optional dependencies of libraries, for colours, formats, metrics and a mode that we never ask for."""
 M_ARENA_MAX: Final = -8
 """glibc's ``mallopt``: one heap for all threads, of which at most one runs Python at a time."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,17 +82,21 @@ class ModelConnections:
             await self._use(stored)
             self._stored = stored
 
-    @asynccontextmanager
-    async def in_use(self) -> AsyncIterator[Ports]:
+    def in_use(self) -> UsedConnection:
         """The ports for one event, once there are any; their clients stay open until it ends."""
+        return UsedConnection(self)
+
+    async def begin(self) -> ModelConnection:
+        """The servers in force, counted as used; ``end`` must follow."""
         while (current := self._current) is None:
             await self._connected.wait()
         current.uses += 1
-        try:
-            yield current.ports
-        finally:
-            current.uses -= 1
-            await self._close_unused(current)
+        return current
+
+    async def end(self, used: ModelConnection) -> None:
+        """Count a use less; clients that nothing uses any more are closed."""
+        used.uses -= 1
+        await self._close_unused(used)
 
     async def close(self) -> None:
         """Close the clients."""
@@ -120,3 +123,20 @@ class ModelConnections:
     async def _close_unused(self, connection: ModelConnection) -> None:
         if connection is not self._current and not connection.uses:
             await connection.endpoints.close()
+
+
+class UsedConnection:
+    """The servers that one event uses."""
+
+    __slots__ = ("_connections", "_used")
+    _used: ModelConnection
+
+    def __init__(self, connections: ModelConnections) -> None:
+        self._connections = connections
+
+    async def __aenter__(self) -> Ports:
+        self._used = await self._connections.begin()
+        return self._used.ports
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._connections.end(self._used)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from worker import conversation_endings, held_texts, moderation
-from worker.assessment import initial_search, texts_read_once
+from worker.assessment import TextsReadOnce, initial_search
 from worker.concluding import decision_of
 from worker.endings import MESSAGE, Draft, Ending
 from worker.escalation import decision_kind
@@ -65,7 +65,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, await _remark_tested(run, rated), masked=masker.counts)
     if settled is not None:  # the text may be another one, of a publisher that knows no edits
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
-    with texts_read_once():
+    with TextsReadOnce():
         ending, remember = await _ending(run)
     return decision_of(trace, ending, masked=masker.counts, remember=remember)
 

@@ -91,6 +91,8 @@ def beside(work: Coroutine[Any, Any, Value]) -> Coroutine[Any, Any, Value]:
 class Paced(Coroutine[Any, Any, Value]):
     """A coroutine for a task, each step of which waits for its turn, as do those of ``beside``."""
 
+    __slots__ = ("_has_begun", "_has_turn", "_turns", "_work")
+
     def __init__(self, turns: Turns, work: Coroutine[Any, Any, Value]) -> None:
         self._turns = turns
         self._work = work

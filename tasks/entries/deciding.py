@@ -36,6 +36,8 @@ GivenPorts = Callable[[Ports], Ports]
 class HistoryLookedUp:
     """``worker.ports.Conversations`` that answers once with the lines that an event was looked up with."""
 
+    __slots__ = ("_behind", "_lines", "_read_s")
+
     def __init__(self, lines: tuple[Message, ...]) -> None:
         self._lines: tuple[Message, ...] | None = lines
         self._read_s = monotonic()

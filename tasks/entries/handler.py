@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from db import dead_letters
 from db.commits.record import record_decision
-from db.commits.stored_event import Recorded, look_up_event
+from db.commits.stored_event import Recorded, StoredEvent, look_up_event
 from db.dead_letters import DeadLetter
 from db.pool import Pool
 from tasks.entries.deciding import Decider
 from tasks.entries.outcomes import OutcomeHooks
-from tasks.entries.rulebooks import Rulebooks
+from tasks.entries.rulebooks import Rulebook, Rulebooks
 from tasks.entries.storage import Storage
 from tasks.lanes.received import poison
 from tasks.lanes.stream import EntryGrant
@@ -53,28 +53,24 @@ class EntryHandler:
         """Store the outcome of one entry: a decision, or a dead letter."""
         if grant.starts > self.max_starts and not await self._has_last_run(grant.entry_id):
             await self._bury(grant, poison(f"handed out {grant.starts} times without an outcome"))
-        elif problem := await self.storage.run_to_outcome(grant.entry_id, lambda: self._run(grant)):
+        elif problem := await self.storage.run_to_outcome(grant.entry_id, self._run, grant):
             await self._bury(grant, poison(problem))
 
-    async def _run(self, grant: EntryGrant) -> None:
-        match grant.event:
-            case PayloadRejected() as why:
-                await self._bury(grant, why)
-            case Event() as event:
-                await self._decide(event, grant.starts)
+    def _run(self, grant: EntryGrant) -> Coroutine[Any, Any, None]:
+        if isinstance(grant.event, Event):
+            return self._decide(grant.event, grant.starts)
+        return self._bury(grant, grant.event)
 
     async def _decide(self, event: Event, starts: int) -> None:
         """Decide an event that has no outcome yet, store the decision, then call what follows it."""
         outlasting = self.storage.outlasting_outages
-        live = await outlasting(lambda: self.rulebooks.get(event.user_id))
-        stored = await outlasting(
-            lambda: look_up_event(self.pool, event, self.now(), counts_author=live.counts_authors)
-        )
+        live = await outlasting(self.rulebooks.get, event.user_id)
+        stored = await outlasting(self._look_up, event, live)
         if stored.outcome is not None:
             self.hooks.repeated(event, stored.outcome)
             return
         book = live.for_event(event, stored.conversation)
-        decision = await outlasting(lambda: self.decider.decide(event, stored, book))
+        decision = await outlasting(self.decider.decide, event, stored, book)
         decision, recorded = await self._record(decision)
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
             self.hooks.repeated(event, recorded)
@@ -82,12 +78,16 @@ class EntryHandler:
         await self.hooks.decided(decision, recorded, starts)
         await self.spending.decided(book.account, decision)
 
+    async def _look_up(self, event: Event, live: Rulebook) -> StoredEvent:
+        return await look_up_event(self.pool, event, self.now(), counts_author=live.counts_authors)
+
     async def _record(self, decision: Decision) -> tuple[Decision, Recorded]:
         """The stored decision: without its reply where people took the conversation meanwhile."""
-        recorded = await self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))
+        outlasting = self.storage.outlasting_outages
+        recorded = await outlasting(record_decision, self.pool, decision)
         if recorded is Recorded.OVERTAKEN:
             decision = conversation_endings.without_reply(decision)
-            recorded = await self.storage.outlasting_outages(lambda: record_decision(self.pool, decision))
+            recorded = await outlasting(record_decision, self.pool, decision)
         return decision, recorded
 
     async def _has_last_run(self, entry_id: str) -> bool:
@@ -105,7 +105,7 @@ class EntryHandler:
             at=self.now(),
             event=grant.event if isinstance(grant.event, Event) else None,
         )
-        ended = await self.storage.outlasting_outages(lambda: dead_letters.bury(self.pool, letter))
+        ended = await self.storage.outlasting_outages(dead_letters.bury, self.pool, letter)
         if ended is Recorded.BURIED:
             self.hooks.buried(letter)
         elif letter.event is not None:

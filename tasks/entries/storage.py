@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -23,6 +23,7 @@ LONGEST_OWN_FAILURE_S: Final = 3600.0
 LONGEST_STORAGE_PAUSE_S: Final = 30.0
 
 Value = TypeVar("Value")
+Given = TypeVarTuple("Given")
 
 
 class Storage:
@@ -72,12 +73,14 @@ class Storage:
         await self.wait_until_open()
         return self._outages > before
 
-    async def run_to_outcome(self, entry_id: str, run: Callable[[], Awaitable[None]]) -> str | None:
+    async def run_to_outcome(
+        self, entry_id: str, run: Callable[[*Given], Awaitable[None]], *given: *Given
+    ) -> str | None:
         """Run an entry until it has an outcome: None; or what happened where only this entry gets none."""
         failures = 0
         while True:
             try:
-                await run()
+                await run(*given)
             except StorageUnavailable as error:
                 kind, failures = error.kind, 0
                 what = f"{kind} for {LONGEST_OWN_FAILURE_S:.0f} s, for this entry only"
@@ -94,7 +97,7 @@ class Storage:
             if not await self.wait_for_probe(kind):
                 return what
 
-    async def outlasting_outages(self, call: Callable[[], Awaitable[Value]]) -> Value:
+    async def outlasting_outages(self, call: Callable[[*Given], Awaitable[Value]], *given: *Given) -> Value:
         """The value of a call that needs Postgres; waits without limit while Postgres is down.
 
         Raises:
@@ -104,7 +107,7 @@ class Storage:
         clock, failing_since, pause_s = self._clock, None, FIRST_PAUSE_S
         while True:
             try:
-                return await call()
+                return await call(*given)
             except StorageUnavailable as error:
                 if await self.wait_for_probe(error.kind):
                     failing_since, pause_s = None, FIRST_PAUSE_S

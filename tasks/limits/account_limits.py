@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tasks.limits.rates import CallRates, FleetRates, SharedRate
-from tasks.limits.slots import Slots
+from tasks.limits.slots import Slot, Slots
 from worker import scope
-from worker.adapters.call_guard import seconds_left, until
+from worker.adapters.call_guard import WaitsUntil, seconds_left
 from worker.adapters.model_judge import ModelJudge
 from worker.cancellation import cancel_all
 from worker.errors import ModelUnavailable
@@ -105,21 +105,18 @@ class AccountLimits:
         self._clock = clock
         self._accounts: Recent[tuple[str, int | None, int | None], CallRates] = Recent(MOST_ACCOUNTS)
 
-    @asynccontextmanager
-    async def limited_ports(self, event: Event, account: Account, ports: Ports) -> AsyncIterator[Ports]:
+    def limited_ports(
+        self, event: Event, account: Account, ports: Ports
+    ) -> AbstractAsyncContextManager[Ports]:
         """The ports for one event: its calls wait for limits, at most until it is too late for a reply."""
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
-        with until(self._clock.monotonic() + max(0.0, left_s)):
-            rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
-            limited = _limited(ports, rates, waits) if rates else ports
-            if account.concurrent_events is None or event.type is not EventType.MESSAGE:
-                yield limited
-                return
-            async with self._slots.slot(
-                account.user_id, account.concurrent_events, left_s, waits.wait
-            ) as slot:
-                with ports.holds.with_slot(event, slot):
-                    yield limited
+        waiting = WaitsUntil(self._clock.monotonic() + max(0.0, left_s))
+        rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
+        limited = PortsUntil(_limited(ports, rates, waits) if rates else ports, waiting)
+        if account.concurrent_events is None or event.type is not EventType.MESSAGE:
+            return limited
+        slot = self._slots.slot(account.user_id, account.concurrent_events, left_s, waits.wait)
+        return _with_slot(event, slot, limited)
 
     def of(self, account: Account) -> CallRates:
         """The rates of an account; a changed limit has new ones, which take from the same place."""
@@ -134,6 +131,31 @@ class AccountLimits:
                 name = account_rate(account.user_id, resource)
                 rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return self._accounts.keep(key, rates)
+
+
+@dataclass(slots=True)
+class PortsUntil:
+    """The ports of one event; a generator held 0.5 kB while the event waited."""
+
+    ports: Ports
+    waiting: WaitsUntil
+
+    async def __aenter__(self) -> Ports:
+        self.waiting.__enter__()
+        return self.ports
+
+    async def __aexit__(self, *_: object) -> None:
+        self.waiting.__exit__()
+
+
+@asynccontextmanager
+async def _with_slot(
+    event: Event, slot: AbstractAsyncContextManager[Slot], limited: PortsUntil
+) -> AsyncIterator[Ports]:
+    """The ports of an event that has a slot of its account, or is too late."""
+    async with limited as ports, slot as taken:
+        with ports.holds.with_slot(event, taken):
+            yield ports
 
 
 def account_rate(user_id: str, resource: Resource) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from worker.adapters.api_errors import ApiStatusError
-from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, key_id, until
+from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, WaitsUntil, key_id
 from worker.adapters.circuit_breaker import (
     BreakerLimits,
     BreakerState,
@@ -232,7 +232,7 @@ async def test_a_wait_for_a_place_ends_with_the_last_moment_of_the_event() -> No
     places = Places(1)
     waiting = guard(CountedLimits(), CircuitBreaker(LIMITS, Seconds()), places)
     async with places.place():
-        with until(time.monotonic() + 0.02), pytest.raises(NotCalled) as refused:
+        with WaitsUntil(time.monotonic() + 0.02), pytest.raises(NotCalled) as refused:
             async with waiting.call():
                 raise AssertionError("called without a place")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
@@ -64,14 +64,20 @@ SHARED_WAIT_S: Final = 60.0
 _LAST_MOMENT: ContextVar[float | None] = ContextVar("last_moment", default=None)
 
 
-@contextmanager
-def until(last_moment_s: float) -> Iterator[None]:
+class WaitsUntil:
     """Calls of this task wait for limits until this monotonic time at most; their event is too late then."""
-    token = _LAST_MOMENT.set(last_moment_s)
-    try:
-        yield
-    finally:
-        _LAST_MOMENT.reset(token)
+
+    __slots__ = ("_last_moment_s", "_token")
+    _token: Token[float | None]
+
+    def __init__(self, last_moment_s: float) -> None:
+        self._last_moment_s = last_moment_s
+
+    def __enter__(self) -> None:
+        self._token = _LAST_MOMENT.set(self._last_moment_s)
+
+    def __exit__(self, *_: object) -> None:
+        _LAST_MOMENT.reset(self._token)
 
 
 def seconds_left() -> float | None:

@@ -12,6 +12,7 @@ from worker.model import AttemptOutcome, ModerationScores, Tokens
 
 FLAGGED: Final = "flagged"
 """The category of a flagged result that names no category."""
+NONE_FLAGGED: Final = frozenset[str]()
 YES: Final = frozenset({"true", "1", "yes"})
 
 
@@ -26,7 +27,7 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
     """
     is_flagged = _yes(result.get(FLAGGED))
     categories, found = _known(result.get("categories")), _known(result.get("category_scores"))
-    flagged = frozenset(name for name, flag in categories.items() if _yes(flag))
+    flagged = frozenset(name for name, flag in categories.items() if _yes(flag)) or NONE_FLAGGED
     scores = (
         {} if is_flagged and not _usable(found) else {name: float(score) for name, score in found.items()}
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 
 from worker.adapters.api_errors import ApiError
@@ -51,16 +51,9 @@ class OpenAIChat:
         """One answer, tool request or refusal; what a server refuses of the request is left out."""
         estimate = estimated_tokens(prompt) + self._max_tokens  # as servers count a call before its answer
 
-        async def post(body: Mapping[str, Any]) -> Any:
-            return await answer(
-                self._client,
-                "/chat/completions",
-                body,
-                timeout_s,
-                holding="choices",
-                guard=self._guard,
-                tokens=estimate,
-            )
+        def post(body: Mapping[str, Any]) -> Coroutine[Any, Any, Any]:
+            call = (self._client, "/chat/completions", body, timeout_s)
+            return answer(*call, holding="choices", guard=self._guard, tokens=estimate)
 
         try:
             document = await self.dialect.ask(self._body(prompt), post)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -105,7 +105,7 @@ class ApiClient:
     ) -> None:
         await self.close()
 
-    async def post(self, path: str, body: Mapping[str, object]) -> ApiAnswer:
+    def post(self, path: str, body: Mapping[str, object]) -> Coroutine[Any, Any, ApiAnswer]:
         """The answer to a JSON body; the caller limits the time.
 
         Raises:
@@ -113,16 +113,23 @@ class ApiClient:
             ApiConnectionError: there was no whole answer.
             ValueError: the body has a text that is not valid Unicode.
         """
-        return await self._answer("POST", path, body)
+        return self._answer("POST", path, body)
 
-    async def get(self, path: str) -> ApiAnswer:
+    def get(self, path: str) -> Coroutine[Any, Any, ApiAnswer]:
         """The answer to a GET; raises as ``post``."""
-        return await self._answer("GET", path, None)
+        return self._answer("GET", path, None)
 
     async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> ApiAnswer:
+        """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
         started, outcome = time.perf_counter(), RequestOutcome.ANSWERED
+        url, redirects_left = self.base_url + path, MOST_REDIRECTS
         try:
-            return await self._exchange(method, self.base_url + path, body)
+            while True:
+                async with await self._sent(method, url, body) as response:
+                    content = await _whole(response)
+                if (further := _redirect_of(response, redirects_left)) is None:
+                    return self._success(response, content)
+                url, redirects_left = further, redirects_left - 1
         except (aiohttp.ClientError, OSError) as error:
             outcome = RequestOutcome.CONNECTION
             raise ApiConnectionError("Connection error.") from error
@@ -132,19 +139,13 @@ class ApiClient:
         finally:
             self._observe(outcome, time.perf_counter() - started)
 
-    async def _exchange(self, method: str, url: str, body: Mapping[str, object] | None) -> ApiAnswer:
-        """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
-        for _ in range(MOST_REDIRECTS + 1):
-            data = None if body is None else SentOnce(_encoded(body))
-            call = self.opened().request(
-                method, url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
-            )
-            async with call as response:
-                content = await _whole(response)
-            if (further := _redirect_of(response)) is None:
-                return self._success(response, content)
-            url = further
-        raise aiohttp.TooManyRedirects(response.request_info, ())
+    def _sent(
+        self, method: str, url: str, body: Mapping[str, object] | None
+    ) -> Awaitable[aiohttp.ClientResponse]:
+        data = None if body is None else SentOnce(_encoded(body))
+        return self.opened().request(
+            method, url, data=data, headers=self._headers, proxy=self._proxy, allow_redirects=False
+        )
 
     def _success(self, response: aiohttp.ClientResponse, content: bytes) -> ApiAnswer:
         if not 200 <= response.status < 300:
@@ -244,8 +245,12 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(parts)
 
 
-def _redirect_of(response: aiohttp.ClientResponse) -> str | None:
-    """The address on the same origin to which an answer sends the same request, or None."""
+def _redirect_of(response: aiohttp.ClientResponse, left: int) -> str | None:
+    """The address on the same origin to which an answer sends the same request, or None.
+
+    Raises:
+        aiohttp.TooManyRedirects: none is left.
+    """
     location = response.headers.get("location")
     if response.status not in (OF_GET if response.method == "GET" else REDIRECTS) or not location:
         return None
@@ -254,6 +259,8 @@ def _redirect_of(response: aiohttp.ClientResponse) -> str | None:
         is_same = target.origin() == response.url.origin()
     except ValueError:
         return None
+    if is_same and not left:
+        raise aiohttp.TooManyRedirects(response.request_info, ())
     return str(target) if is_same else None
 
 

@@ -58,7 +58,7 @@ from worker.assessment.text.acknowledgements import is_finished_question
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import text_for_author
-from worker.assessment.text.once import texts_read_once
+from worker.assessment.text.once import TextsReadOnce
 from worker.assessment.text.words import encodable_text
 from worker.assessment.values import (
     DraftCase,
@@ -88,6 +88,7 @@ __all__ = [
     "RunFailure",
     "SearchBounds",
     "SupportedPart",
+    "TextsReadOnce",
     "Tier",
     "UnusableReason",
     "assess",
@@ -110,7 +111,6 @@ __all__ = [
     "recheck_search",
     "supported_part",
     "text_for_author",
-    "texts_read_once",
     "thresholds_of",
     "usable_policy",
     "wanted_readings",

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from worker.assessment.reading.asking import Judge
 from worker.assessment.reading.model import ReadingRequest
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
+from worker.ports import Arrivals, Classifier, Conversations, LanguageModel, Moderator, Retriever
 from worker.recordings.recording import Port
 
+Value = TypeVar("Value")
+NO_LABELS: Final[dict[str, str]] = {}
 PortCall: TypeAlias = Callable[..., Awaitable[Any]]
+PortAnswer: TypeAlias = Coroutine[Any, Any, Value]
 
 
 class Asks(Protocol):
     """The place through which ports ask."""
 
-    async def ask(self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any) -> Any:
+    def ask(
+        self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any
+    ) -> PortAnswer[Any]:
         """The answer of a port to a request; ``call(*given, **named)`` asks the port behind it."""
         ...
 
@@ -27,13 +34,14 @@ class AskedModerator:
     """A moderation API; as in ``worker.ports``."""
 
     asks: Asks
-    call: PortCall | None
+    behind: Moderator | None
 
-    async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
+    def moderate(self, text: str, image_urls: Sequence[str]) -> PortAnswer[ModerationScores]:
         """Scores of a text and its images."""
-        request = [text, list(image_urls)]
-        found: ModerationScores = await self.asks.ask(Port.MODERATOR, request, self.call, text, image_urls)
-        return found
+        request = (text, tuple(image_urls))
+        return self.asks.ask(
+            Port.MODERATOR, request, self.behind.moderate if self.behind else None, text, image_urls
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +50,12 @@ class AskedClassifier:
 
     asks: Asks
     port: str
-    call: PortCall | None
+    behind: Classifier | None
 
-    async def classify(self, question: ClassifierQuestion) -> ModerationScores:
+    def classify(self, question: ClassifierQuestion) -> PortAnswer[ModerationScores]:
         """Scores of a text."""
-        found: ModerationScores = await self.asks.ask(self.port, question, self.call, question)
-        return found
+        call = self.behind.classify if self.behind else None
+        return self.asks.ask(self.port, question, call, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,13 @@ class AskedModel:
 
     asks: Asks
     port: str
-    call: PortCall | None
+    behind: LanguageModel | None
 
-    async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
+    def complete(self, prompt: Prompt, timeout_s: float) -> PortAnswer[Completion]:
         """One answer."""
-        found: Completion = await self.asks.ask(self.port, prompt, self.call, prompt, timeout_s)
-        return found
+        return self.asks.ask(
+            self.port, prompt, self.behind.complete if self.behind else None, prompt, timeout_s
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +78,12 @@ class AskedJudge:
     """A judge; as in ``worker.assessment``."""
 
     asks: Asks
-    call: PortCall | None
+    behind: Judge | None
 
-    async def read(self, request: ReadingRequest) -> Completion:
+    def read(self, request: ReadingRequest) -> PortAnswer[Completion]:
         """The raw answer."""
-        found: Completion = await self.asks.ask(Port.JUDGE, request, self.call, request)
-        return found
+        call = self.behind.read if self.behind else None
+        return self.asks.ask(Port.JUDGE, request, call, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +91,9 @@ class AskedRetriever:
     """A search; as in ``worker.ports``."""
 
     asks: Asks
-    call: PortCall | None
+    behind: Retriever | None
 
-    async def search(
+    def search(
         self,
         user_id: str,
         query: str,
@@ -94,13 +103,15 @@ class AskedRetriever:
         *,
         earlier: Sequence[str] = (),
         embedded: Sequence[str] | None = None,
-    ) -> Retrieved:
+    ) -> PortAnswer[Retrieved]:
         """Up to ``limit`` passages of this account."""
         given = (user_id, query, limit, min_similarity, labels)
-        lines = {"earlier": list(earlier), "embedded": None if embedded is None else list(embedded)}
-        request = [user_id, query, limit, min_similarity, dict(labels or {}), *lines.values()]
-        found: Retrieved = await self.asks.ask(Port.SEARCH, request, self.call, *given, **lines)
-        return found
+        lines = {"earlier": tuple(earlier), "embedded": None if embedded is None else tuple(embedded)}
+        kept = dict(labels) if labels else NO_LABELS
+        request = (user_id, query, limit, min_similarity, kept, *lines.values())
+        return self.asks.ask(
+            Port.SEARCH, request, self.behind.search if self.behind else None, *given, **lines
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +119,13 @@ class AskedConversations:
     """The stored history; as in ``worker.ports``."""
 
     asks: Asks
-    call: PortCall | None
+    behind: Conversations | None
 
-    async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
+    def history(self, user_id: str, conversation_id: str, limit: int) -> PortAnswer[tuple[Message, ...]]:
         """The newest lines."""
         given = (user_id, conversation_id, limit)
-        found: tuple[Message, ...] = await self.asks.ask(Port.HISTORY, list(given), self.call, *given)
-        return found
+        call = self.behind.history if self.behind else None
+        return self.asks.ask(Port.HISTORY, given, call, *given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +133,9 @@ class AskedArrivals:
     """Later events of the conversation; as in ``worker.ports``."""
 
     asks: Asks
-    call: PortCall | None
+    behind: Arrivals | None
 
-    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
+    def newer(self, event: Event) -> PortAnswer[tuple[NewerEvent, ...]]:
         """The events that wait behind this one."""
-        found: tuple[NewerEvent, ...] = await self.asks.ask(Port.ARRIVALS, event.event_id, self.call, event)
-        return found
+        call = self.behind.newer if self.behind else None
+        return self.asks.ask(Port.ARRIVALS, event.event_id, call, event)

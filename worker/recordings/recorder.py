@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import coroutine
 from typing import Any, Final
 from uuid import UUID
 
@@ -55,36 +56,53 @@ class Recorder:
         return replace(
             behind,
             clock=RecordedClock(self, behind.clock),
-            moderator=AskedModerator(self, moderator.moderate) if moderator else None,
-            model=AskedModel(self, Port.MODEL, behind.model.complete),
-            retriever=AskedRetriever(self, behind.retriever.search),
-            conversations=AskedConversations(self, behind.conversations.history),
-            judge=AskedJudge(self, judge.read) if judge else None,
-            arrivals=AskedArrivals(self, arrivals.newer) if arrivals else None,
+            moderator=AskedModerator(self, moderator) if moderator else None,
+            model=AskedModel(self, Port.MODEL, behind.model),
+            retriever=AskedRetriever(self, behind.retriever),
+            conversations=AskedConversations(self, behind.conversations),
+            judge=AskedJudge(self, judge) if judge else None,
+            arrivals=AskedArrivals(self, arrivals) if arrivals else None,
             classifiers={
-                name: AskedClassifier(self, Port.CLASSIFIER.named(name), each.classify)
+                name: AskedClassifier(self, Port.CLASSIFIER.named(name), each)
                 for name, each in behind.classifiers.items()
             },
             models={
-                name: AskedModel(self, Port.MODEL.named(name), each.complete)
-                for name, each in behind.models.items()
+                name: AskedModel(self, Port.MODEL.named(name), each) for name, each in behind.models.items()
             },
         )
 
-    async def ask(self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any) -> Any:
-        """The answer of the port, recorded; errors of ports and cancelled calls likewise."""
+    @coroutine
+    def ask(
+        self, port: str, request: object, call: PortCall | None, *given: Any, **named: Any
+    ) -> Generator[Any, Any, Any]:
+        """The answer of the port, recorded; errors of ports and cancelled calls likewise.
+
+        A generator, to see whether the call waits.
+        """
         assert call is not None  # a recorder offers the ports that it has
         number, self.begun = self.begun, self.begun + 1
-        watched = WatchedCall(call(*given, **named))
-        outcome, value = RecordedOutcome.ENDED, None
+        outcome, value, at_once = RecordedOutcome.ENDED, None, True
+        steps = call(*given, **named).__await__()
         try:
-            value = await watched
-            outcome = RecordedOutcome.VALUE
+            awaited = next(steps)
+            at_once = False
+            while True:
+                try:
+                    sent = yield awaited
+                except GeneratorExit:
+                    steps.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001  # the call decides what to do with it
+                    awaited = steps.throw(error)
+                else:
+                    awaited = steps.send(sent)
+        except StopIteration as end:
+            outcome, value = RecordedOutcome.VALUE, end.value
         except HushgateError as error:
             outcome, value = RecordedOutcome.ERROR, error
             raise
         finally:
-            self._ended(port, request, number, outcome, value, at_once=not watched.has_waited)
+            self._ended(port, request, number, outcome, value, at_once=at_once)
         return value
 
     def recording(self) -> Recording:
@@ -130,33 +148,6 @@ class Recorder:
                 value=value,
             )
         )
-
-
-class WatchedCall:
-    """Notes whether a call waited; awaited once."""
-
-    def __init__(self, call: Awaitable[Any]) -> None:
-        self._call = call
-        self.has_waited = False
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        """The result of the call."""
-        steps = self._call.__await__()
-        try:
-            awaited = next(steps)
-            self.has_waited = True
-            while True:
-                try:
-                    sent = yield awaited
-                except GeneratorExit:
-                    steps.close()
-                    raise
-                except BaseException as error:  # noqa: BLE001  # the call decides what to do with it
-                    awaited = steps.throw(error)
-                else:
-                    awaited = steps.send(sent)
-        except StopIteration as end:
-            return end.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ RETRYABLE: Final[Mapping[str, type[RetryableError]]] = {
 
 
 def request_key(request: object) -> str:
-    """The hash of a request: a dataclass, or a list of plain values."""
+    """The hash of a request: a dataclass, or a tuple of plain values."""
     return hashlib.blake2b(_json(request)[1], digest_size=KEY_BYTES).hexdigest()
 
 

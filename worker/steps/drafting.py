@@ -113,6 +113,8 @@ class _Attempts:
         prompt: as last sent.
     """
 
+    __slots__ = ("_first", "_run", "prompt")
+
     def __init__(self, run: Run, prompt: Prompt, first: tuple[Passage, ...]) -> None:
         self._run = run
         self._first = first

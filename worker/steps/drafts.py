@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from typing import Any
 
 from worker.assessment import recheck_search
 from worker.cancellation import all_of
@@ -14,10 +16,15 @@ from worker.steps.ahead import Ahead
 from worker.steps.run import GuardedRun, Run
 
 
-async def first(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
+def first(run: Run, found: Draft, history: tuple[Message, ...]) -> Coroutine[Any, Any, Draft | Ending]:
     """A clean draft with its assessment; of several models the most central draft is assessed."""
-    if not (names := several_models.model_names(run)):
-        return await _clean(run, found, history)
+    names = several_models.model_names(run)
+    return _chosen(run, names, found, history) if names else _clean(run, found, history)
+
+
+async def _chosen(
+    run: Run, names: Sequence[str], found: Draft, history: tuple[Message, ...]
+) -> Draft | Ending:
     runs = [several_models.run_with(run, name) for name in names]
     made = iter(await all_of(_one_of_several(each, found, history) for each in runs if each))
     draft = several_models.chosen(run, names, [next(made) if each else None for each in runs])
@@ -46,18 +53,17 @@ async def drafted_again(run: Run, before: Draft, history: tuple[Message, ...]) -
 async def _clean(
     run: Run, found: Draft, history: tuple[Message, ...], *, rechecks: int = 0
 ) -> Draft | Ending:
-    draft = await _written(run, found, history)
+    draft = _usable(run, await drafting.drafted(run, found, history), history)
     return draft if isinstance(draft, Ending) else await assessed(run, draft, history, rechecks=rechecks)
 
 
 async def _one_of_several(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
-    draft = await _written(run, found, history)
+    draft = _usable(run, await drafting.drafted(run, found, history), history)
     return draft if isinstance(draft, Ending) else await moderated(run, draft)
 
 
-async def _written(run: Run, found: Draft, history: tuple[Message, ...]) -> Draft | Ending:
-    """A model's draft that passed what needs no call."""
-    draft = await drafting.drafted(run, found, history)
+def _usable(run: Run, draft: Draft | Ending, history: tuple[Message, ...]) -> Draft | Ending:
+    """A model's draft if it passes what needs no call."""
     return draft if isinstance(draft, Ending) else unsent_ending(run, draft, history) or draft
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from icu4py.breakers import SentenceBreaker
 
 from tests.unit.assessment.samples import assessed, evidence
-from worker.assessment import default_policy, early_refusal, texts_read_once
+from worker.assessment import TextsReadOnce, default_policy, early_refusal
 from worker.assessment.text import language, words
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text
@@ -29,7 +29,7 @@ def test_a_value_is_computed_once_per_event() -> None:
         asked.append(text)
         return len(text)
 
-    for context in (nullcontext(), texts_read_once(), texts_read_once()):
+    for context in (nullcontext(), TextsReadOnce(), TextsReadOnce()):
         with context:
             assert [length("abc"), length("abc"), length("de")] == [3, 3, 2]
 
@@ -50,7 +50,7 @@ async def test_concurrent_events_do_not_share_values() -> None:
         return same(number)
 
     async def event(number: int) -> list[int]:
-        with texts_read_once():
+        with TextsReadOnce():
             return await asyncio.gather(*(read(number) for _ in range(3)))
 
     found = await asyncio.gather(event(1), event(1), event(2))
@@ -99,7 +99,7 @@ def test_text_without_inner_capitals_has_no_names_to_divide(text: str) -> None:
 def test_an_assessment_does_not_depend_on_what_was_read_before(query: str) -> None:
     """Early refusal and assessment of one event share what they read."""
     found = []
-    for context in (nullcontext(), texts_read_once()):
+    for context in (nullcontext(), TextsReadOnce()):
         with context:
             policy, given_evidence = default_policy("calibrated"), evidence(0.9, text="At nine.")
             refused = early_refusal(query=query, evidence=given_evidence, policy=policy)

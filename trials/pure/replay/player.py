@@ -80,26 +80,22 @@ class Player:
         models = [*deployment.models, *(live.models if live else ())]
         return Ports(
             clock=self.clock,
-            moderator=AskedModerator(self, _method(live and live.moderator, "moderate"))
-            if has_moderator
-            else None,
-            model=AskedModel(self, Port.MODEL, _method(live and live.model, "complete")),
-            retriever=AskedRetriever(self, _method(live and live.retriever, "search")),
-            conversations=AskedConversations(self, _method(live and live.conversations, "history")),
-            judge=AskedJudge(self, _method(live and live.judge, "read")) if has_judge else None,
+            moderator=AskedModerator(self, live.moderator if live else None) if has_moderator else None,
+            model=AskedModel(self, Port.MODEL, live.model if live else None),
+            retriever=AskedRetriever(self, live.retriever if live else None),
+            conversations=AskedConversations(self, live.conversations if live else None),
+            judge=AskedJudge(self, live.judge if live else None) if has_judge else None,
             arrivals=AskedArrivals(self, None) if deployment.arrivals else None,
             classifiers={
                 name: AskedClassifier(
                     self,
                     Port.CLASSIFIER.named(name),
-                    _method(live and live.classifiers.get(name), "classify"),
+                    live.classifiers.get(name) if live else None,
                 )
                 for name in dict.fromkeys(classifiers)
             },
             models={
-                name: AskedModel(
-                    self, Port.MODEL.named(name), _method(live and live.models.get(name), "complete")
-                )
+                name: AskedModel(self, Port.MODEL.named(name), live.models.get(name) if live else None)
                 for name in dict.fromkeys(models)
             },
             retry=deployment.retry,
@@ -229,11 +225,6 @@ class Player:
 
     def _outcome(self, place: int) -> RecordedOutcome:
         return self.recording.answers[place].outcome
-
-
-def _method(port: object, name: str) -> PortCall | None:
-    found: PortCall | None = None if port is None else getattr(port, name)
-    return found
 
 
 @dataclass(slots=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar, Token
 from functools import wraps
 from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
@@ -18,16 +17,19 @@ _KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known_values", defa
 _MISSING = object()
 
 
-@contextmanager
-def texts_read_once() -> Iterator[None]:
-    """Keep the values of every function marked with ``once`` until the block ends."""
-    known: dict[Hashable, Any] = {}
-    token = _KNOWN.set(known)
-    try:
-        yield
-    finally:
-        _KNOWN.reset(token)
-        known.clear()  # a timer of a library may keep the context
+class TextsReadOnce:
+    """Keeps the values of every function marked with ``once`` until the block ends."""
+
+    __slots__ = ("_known", "_token")
+    _token: Token[dict[Hashable, Any] | None]
+
+    def __enter__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+        self._token = _KNOWN.set(self._known)
+
+    def __exit__(self, *_: object) -> None:
+        _KNOWN.reset(self._token)
+        self._known.clear()  # a timer of a library may keep the context
 
 
 def once(function: Callable[[*Arguments], Value]) -> Callable[[*Arguments], Value]:
