@@ -23,7 +23,7 @@ from worker.recordings.asked import (
     PortCall,
 )
 from worker.recordings.recording import Deployment, Port, RecordedAnswer, RecordedOutcome, Recording
-from worker.recordings.stored import request_key
+from worker.recordings.stored import error_json, request_key
 from worker.steps.run import EventCase
 
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -81,7 +81,7 @@ class Recorder:
             value = await watched
             outcome = RecordedOutcome.VALUE
         except HushgateError as error:
-            outcome, value = RecordedOutcome.ERROR, error
+            outcome, value = RecordedOutcome.ERROR, error_json(error)  # its traceback holds this recorder
             raise
         finally:
             self._ended(port, request, number, outcome, value, at_once=not watched.has_waited)
