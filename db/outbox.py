@@ -37,7 +37,8 @@ OVERTAKEN: Final = """
     (o.origin <> 'person' AND EXISTS (
         SELECT FROM conversations c
         WHERE c.user_id = o.user_id AND c.conversation_id = o.conversation_id
-            AND (c.people_until > o.created_at AND o.origin = 'ai' OR c.changes <> o.changes)))
+            AND (c.people_until > o.created_at AND c.cause <> 'release' AND o.origin = 'ai'
+                OR c.changes <> o.changes)))
 """
 """True of a reply of the AI whose conversation people own, or owned since its decision.
 

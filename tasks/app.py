@@ -46,7 +46,7 @@ def application(settings: Settings) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         beat_schedule=beat_schedule(),
         beat_schedule_filename=settings.beat_file,
-        beat_sync_every=1,  # tasks.health checks the age of its file
+        beat_sync_every=1,  # probes check the age of its file
         enable_utc=True,
     )
     celery.steps["worker"].add(consumer.EngineStep)

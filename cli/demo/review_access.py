@@ -13,8 +13,11 @@ from typing import Final
 from uuid_utils.compat import uuid7
 
 from cli.demo import sample_reviewers
-from cli.stack.fleet import REVIEW, Fleet
+from cli.deployment import loopback
+from cli.stack import data_folder
+from cli.stack.fleet import GATEWAY, REVIEW, Fleet
 from cli.stack.start_watch import StartWatch
+from db.connection import Connection
 from db.people import api_tokens
 from db.people.api_tokens import TokenScope
 from db.people.first_steps import NAMED_BY_UP
@@ -23,6 +26,8 @@ from review.auth.api_tokens import SHOWN_CHARS, new_token
 from review.auth.sign_in_links import new_sign_in_link
 
 TOKEN_LIFE: Final = timedelta(days=7)
+TOKEN_LEFT: Final = timedelta(days=1)
+"""A kept token that ends earlier is replaced."""
 ADD_YOURSELF: Final = "hushgate review add-person LOGIN --role account_admin --role lead"
 """For a database that is not ours: the demo adds no person to it."""
 
@@ -52,8 +57,18 @@ def await_pages(running: Fleet, say: Callable[[str], None]) -> None:
         ConfigurationError: a process ended or is stuck; the message has its last lines.
     """
     watch = StartWatch(running, (REVIEW,), f"the review pages at {running.review_url}", say)
+    _await(watch, lambda: running.review_answers)
+
+
+def await_gateway(running: Fleet, say: Callable[[str], None]) -> None:
+    """Wait until the gateway answers, in the same way."""
+    watch = StartWatch(running, (GATEWAY,), f"the gateway at {running.gateway_url}", say)
+    _await(watch, lambda: loopback.status(f"{running.gateway_url}/healthz") == 200)
+
+
+def _await(watch: StartWatch, answers: Callable[[], bool]) -> None:
     watch.look()
-    while not running.review_answers:
+    while not answers():
         watch.look()
         time.sleep(0.1)
 
@@ -74,23 +89,38 @@ async def new_review_access(running: Fleet) -> ReviewAccess:
     return ReviewAccess(address=running.review_url, link=link)
 
 
-async def new_api_token(running: Fleet) -> str | None:
-    """A token of the same person for all but reviews and answers; None for the caller's database."""
+async def api_token(running: Fleet) -> str | None:
+    """A token of the same person for all but reviews and answers; None for the caller's database.
+
+    With a folder of data it is that of the last start, so that exports stay true, unless it ends soon.
+    """
     if not running.owns_database:
         return None
-    token, now = new_token(), datetime.now(UTC)
+    now = datetime.now(UTC)
     async with Store(running.stack.database_url, size=1) as store, store.writing() as connection:
-        await api_tokens.store_token(
-            connection,
-            uuid7(),
-            await sample_reviewers.demo_person(connection),
-            token,
-            name=f"{NAMED_BY_UP}{now:%Y-%m-%d %H:%M}",
-            prefix=token[:SHOWN_CHARS],
-            scopes=(TokenScope.PUBLISH, TokenScope.CHECK, TokenScope.READ, TokenScope.MANAGE),
-            now=now,
-            expires_at=now + TOKEN_LIFE,
-        )
+        kept = data_folder.api_token(running.data) if running.data else ""
+        found = await api_tokens.use_token(connection, kept, now)
+        if found is not None and found[0].expires_at > now + TOKEN_LEFT:
+            return kept
+        token = await _new_api_token(connection, now)
+    if running.data:
+        data_folder.keep_api_token(running.data, token)
+    return token
+
+
+async def _new_api_token(connection: Connection, now: datetime) -> str:
+    token = new_token()
+    await api_tokens.store_token(
+        connection,
+        uuid7(),
+        await sample_reviewers.demo_person(connection),
+        token,
+        name=f"{NAMED_BY_UP}{now:%Y-%m-%d %H:%M}",
+        prefix=token[:SHOWN_CHARS],
+        scopes=(TokenScope.PUBLISH, TokenScope.CHECK, TokenScope.READ, TokenScope.MANAGE),
+        now=now,
+        expires_at=now + TOKEN_LIFE,
+    )
     return token
 
 

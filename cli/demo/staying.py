@@ -36,10 +36,11 @@ def stay_until_signal(running: Fleet, text: str) -> None:
 
 
 def _stop_signal() -> threading.Event:
-    """An event that SIGINT and SIGTERM set, also where a shell had SIGINT ignored."""
+    """An event that SIGINT, also where a shell had it ignored, SIGTERM and, without nohup, SIGHUP set."""
     stopped = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stopped.set())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: stopped.set())
     return stopped
 
 

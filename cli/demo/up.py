@@ -94,8 +94,9 @@ def _start_all(running: Fleet, workers: int) -> None:
     if has_log:
         running.start_audit_log()
     review_access.await_pages(running, say)
+    review_access.await_gateway(running, say)
     access = asyncio.run(review_access.new_review_access(running))
-    token = asyncio.run(review_access.new_api_token(running))
+    token = asyncio.run(review_access.api_token(running))
     keys = ", ".join(running.inherited_keys)
     say(f"running until Ctrl-C. In another shell{f' first set {keys} as here; then' if keys else ''}:")
     for line in _exports(running, token):

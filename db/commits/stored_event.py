@@ -42,7 +42,8 @@ LOOK_UP: Final = f"""
         WITH ORDINALITY
         AS asked (user_id, event_id, entry_id, conversation_id, message_id, author_id, place)
     LEFT JOIN LATERAL (
-        SELECT people_until, changes FROM conversations c
+        SELECT CASE WHEN cause <> 'release' THEN people_until END AS people_until, changes
+        FROM conversations c
         WHERE c.user_id = asked.user_id AND c.conversation_id = asked.conversation_id LIMIT 1) AS c ON true
     CROSS JOIN LATERAL (
         SELECT min(k.event_id) FILTER (WHERE k.type IN ('message', 'agent_message')) AS decided_as,

@@ -16,18 +16,20 @@ from db.rows import first_value
 from db.webhooks.changes import RETURNING_OWNER, STORE_RELEASED_EVENT, STORE_TAKEN_EVENT
 from worker.model import ConversationState, Owner
 
-TAKE_CONVERSATION: Final = """
+AI_OWNS: Final = "(c.cause = 'release' OR c.people_until <= %(now)s)"
+"""A release counts at once: the clock that gave its time may be ahead of the clock of ``now``."""
+TAKE_CONVERSATION: Final = f"""
     INSERT INTO conversations AS c (
         user_id, conversation_id, people_until, changed_at, changed_by, cause, changes, agent_entry)
-    SELECT {user_id}, %(conversation_id)s, %(people_until)s::timestamptz, %(now)s, %(changed_by)s,
+    SELECT {{user_id}}, %(conversation_id)s, %(people_until)s::timestamptz, %(now)s, %(changed_by)s,
         %(cause)s, 1, string_to_array(split_part(%(agent_entry)s::text, '@', 1), '-')::numeric[]
-    {source}
+    {{source}}
     ON CONFLICT (user_id, conversation_id) DO UPDATE SET
         people_until = greatest(c.people_until, EXCLUDED.people_until),
-        changes = c.changes + (c.people_until <= %(now)s)::integer,
-        changed_at = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.changed_at ELSE c.changed_at END,
-        changed_by = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.changed_by ELSE c.changed_by END,
-        cause = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.cause ELSE c.cause END,
+        changes = c.changes + {AI_OWNS}::integer,
+        changed_at = CASE WHEN {AI_OWNS} THEN EXCLUDED.changed_at ELSE c.changed_at END,
+        changed_by = CASE WHEN {AI_OWNS} THEN EXCLUDED.changed_by ELSE c.changed_by END,
+        cause = CASE WHEN {AI_OWNS} THEN EXCLUDED.cause ELSE c.cause END,
         agent_entry = coalesce(EXCLUDED.agent_entry, c.agent_entry)
     WHERE EXCLUDED.agent_entry IS NULL OR c.agent_entry IS NULL OR c.agent_entry < EXCLUDED.agent_entry
 """
@@ -41,7 +43,7 @@ RELEASE: Final = f"""
     WITH handed AS (
         UPDATE conversations c SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,
             cause = 'release', changes = changes + 1
-        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND NOT {AI_OWNS}
         {RETURNING_OWNER}
     ){STORE_RELEASED_EVENT}
     SELECT count(*) FROM handed
@@ -56,8 +58,8 @@ STATES: Final = """
     FROM conversations
 """
 ONE: Final = f"{STATES} WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s"
-WITH_PEOPLE: Final = f"""{STATES}
-    WHERE people_until > %(now)s AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
+WITH_PEOPLE: Final = f"""{STATES} c
+    WHERE NOT {AI_OWNS} AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
     ORDER BY changed_at DESC, user_id, conversation_id LIMIT %(limit)s
 """
 
@@ -100,7 +102,8 @@ class OwnerRecord:
 
     def owner(self, now: datetime) -> Owner:
         """The owner at a moment."""
-        return Owner.PEOPLE if self.people_until > now else Owner.AI
+        people = self.people_until > now and self.cause != OwnerCause.RELEASE
+        return Owner.PEOPLE if people else Owner.AI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +130,7 @@ class Takeover:
 def conversation_state(
     people_until: datetime | None, changes: int | None, now: datetime
 ) -> ConversationState:
-    """The state of a conversation from its columns; both None when people never had it."""
+    """The state of a conversation from its columns; ``people_until`` is None also after a release."""
     people = people_until is not None and people_until > now
     return ConversationState(owner=Owner.PEOPLE if people else Owner.AI, changes=changes or 0)
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +28,7 @@ from cli.stack import Stack
 from db.schema.logins import LOGINS, Service
 from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
-from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from tasks.process.heartbeat_file import READY_SUFFIX
 from tools.dist import compose_file
 from worker import __version__
 from worker.adapters.document_process import MEMORY_BYTES
@@ -43,7 +44,7 @@ VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
 MIGRATE: Final = ["migrate", "--create-logins", "--gateway-checks"]
 OURS: Final = ("migrate", "worker", "beat", "review", "gateway", "audit-log", "sandbox")
 WORKER_MODULES: Final = (
-    *("tasks.app", "tasks.health", "kombu.transport.redis"),
+    *("tasks.app", "kombu.transport.redis"),
     *("celery.bin.worker", "celery.bin.beat", "celery.concurrency.thread", "celery.worker.worker"),
 )
 KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
@@ -66,6 +67,11 @@ def compose() -> Any:
 
 def services() -> dict[str, Any]:
     return dict(compose()["services"])
+
+
+def health_check(name: str) -> list[str]:
+    """The words of a service's health check; Compose reads ``$$`` as ``$``."""
+    return [word.replace("$$", "$") for word in services()[name]["healthcheck"]["test"]]
 
 
 def problems(document: object) -> list[str]:
@@ -446,7 +452,9 @@ def test_dockerfile_keeps_the_house_rules() -> None:
     assert all("--require-hashes" in each or "--no-index" in each for each in installs)
     assert re.search(r"^USER 10001:10001$", final, flags=re.MULTILINE)
     assert re.search(r'^ENTRYPOINT \["', final, flags=re.MULTILINE)
-    assert re.search(r'^    CMD \["python", "-m", "tasks.health", "worker"\]$', final, flags=re.MULTILINE)
+    check = re.search(r"^HEALTHCHECK .*\n    CMD (.*)$", final, flags=re.MULTILINE)
+    assert check
+    assert ["CMD", *json.loads(check[1])] == health_check("worker")
     assert not re.search(r"ARG .*(KEY|PASSWORD|SECRET|TOKEN)", text)
 
 
@@ -631,32 +639,26 @@ def test_lock_of_an_image_has_all_that_it_runs(
     assert used <= named(lock)
 
 
-def test_worker_is_healthy_while_its_heartbeat_lives() -> None:
-    """A heartbeat of this host is health; another host's, an expired one or no Redis is not."""
-    with Stack(database_url="postgresql://unused") as own:
-        redis = Redis.from_url(own.redis_url)
-        redis.sadd("{hushgate:events}:workers", "here:7:abc", "there:7:abc", "hereabouts:7:abc")
-        redis.set("{hushgate:events}:hb:there:7:abc", 1)
-        redis.set("{hushgate:events}:hb:hereabouts:7:abc", 1)
-        without = worker_problem(redis, "hushgate:events", "here")
-        redis.set("{hushgate:events}:hb:here:7:abc", 1)
-        beating = worker_problem(redis, "hushgate:events", "here")
-        redis.close()
-        own.kill_redis()
-        down = worker_problem(redis, "hushgate:events", "here")
-        redis.close()
+@pytest.mark.parametrize(
+    ("name", "variable", "suffix"),
+    [("worker", "HUSHGATE_HEARTBEAT_FILE", READY_SUFFIX), ("beat", "HUSHGATE_BEAT_FILE", ".db")],
+)
+def test_health_check_tells_a_fresh_file_from_an_old_one(
+    name: str, variable: str, suffix: str, tmp_path: Path
+) -> None:
+    """The very command, with a variable that the image sets; it starts no Python."""
+    program, *words = health_check(name)[1:]
+    watched = tmp_path / f"watched{suffix}"
+    environment = {"PATH": os.environ["PATH"], variable: str(tmp_path / "watched")}
 
-    assert (without, beating, down) == ("no worker of here has a heartbeat", None, "Redis: ConnectionError")
+    def code() -> int:
+        return subprocess.run([program, *words], env=environment, check=False, timeout=10).returncode
 
+    missing = code()
+    watched.touch()
+    fresh = code()
+    os.utime(watched, (time.time() - 90,) * 2)
 
-def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
-    """A fresh schedule, under any of the names its database gives it, is health."""
-    schedule = tmp_path / "beat-schedule"
-    missing = beat_problem(schedule, now=1000)
-    side_file = tmp_path / "beat-schedule.db"
-    side_file.write_bytes(b"")
-    os.utime(side_file, (1000, 1000))
-
-    assert missing == f"{schedule} is not there"
-    assert beat_problem(schedule, now=1000 + BEAT_FRESH_S - 1) is None
-    assert beat_problem(schedule, now=1000 + BEAT_FRESH_S + 1) == f"{schedule} was last written 61 s ago"
+    assert program == "sh"
+    assert re.search(rf"^    {variable}=/tmp/", DOCKERFILE.read_text(), flags=re.MULTILINE)
+    assert (missing, fresh, code()) == (1, 0, 1)

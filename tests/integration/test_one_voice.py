@@ -14,18 +14,26 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
+from db.access_log import LogEntry, LoggedAction
+from db.answers.sending import store_answer
+from db.audit.decision_list import read_connection
+from db.audit.event_outcomes import load_outcomes
+from db.commits.checks import look_up_check
 from db.commits.record import record_decision
 from db.commits.stored_event import Recorded, look_up_event
 from db.history.conversation_owners import (
     ConversationIds,
     OwnerCause,
+    list_with_people,
+    load_owner,
     release_conversation,
     take_conversation,
 )
-from db.pool import Pool
+from db.pool import Pool, create_pool
+from db.review_store import REVIEWER_ROLE
 from tasks.sending.relay import Relay
 from tasks.sending.replies import REPLY_ROWS
-from tests.support.decided import CLOCK, new_event, reply_to, takeover
+from tests.support.decided import CLOCK, answer_to, new_event, reply_to, takeover
 from worker import conversation_endings
 from worker.cancellation import cancel_all
 from worker.model import Decision, Event
@@ -142,6 +150,50 @@ async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source
 
     assert released == [True, False]
     assert recorded is Recorded.OVERTAKEN
+
+
+async def test_a_release_counts_at_once_by_every_clock(source: Pool, redis: Redis) -> None:
+    """The clock of a released conversation is ahead: the AI replies, and people can take it again."""
+    asked, before = new_event(), CLOCK.now()
+    ahead = before + timedelta(seconds=2)
+    await take_conversation(source, takeover(asked), before)
+    await release_conversation(source, ids(asked), released_by="ann", now=ahead)
+    again = await release_conversation(source, ids(asked), released_by="ann", now=before)
+    stored = await look_up_event(source, asked, before)
+    checked = await look_up_check(source, asked)
+    recorded = await record_decision(source, replied(asked, stored.conversation.changes))
+    await Relay(REPLY_ROWS, source, redis, stream=REPLIES, now=CLOCK.now).send_all()
+    with_people = await list_with_people(source, None, now=before, limit=9)  # the latest change first
+    record = await load_owner(source, ids(asked))
+    await take_conversation(source, takeover(asked), before)
+    taken = await look_up_event(source, asked, before)
+
+    assert (stored.conversation.owner, stored.conversation.changes, again) == ("ai", 2, False)
+    assert (checked.conversation.owner, recorded) == ("ai", Recorded.NEW)
+    assert asked.event_id in await positions(redis)
+    assert record is not None
+    assert (record.owner(before), record in with_people) == ("ai", False)
+    assert (taken.conversation.owner, taken.conversation.changes) == ("people", 3)
+
+
+async def test_an_answer_after_a_release_finds_no_people(source: Pool, database_url: str) -> None:
+    """By whichever clock: the conversation has not moved on, and its idle time begins no more."""
+    asked, before = new_event(), CLOCK.now()
+    made = replied(asked, 0)
+    await record_decision(source, made)
+    await take_conversation(source, takeover(asked), before)
+    ahead = before + timedelta(seconds=2)
+    await release_conversation(source, ids(asked), released_by="ann", now=ahead)
+    answer = answer_to(made, "At nine.", before, only_if_last=True)
+    async with create_pool(database_url, size=1, application="test", role=REVIEWER_ROLE) as people:
+        await store_answer(people, answer, before, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
+    record = await load_owner(source, ids(asked))
+    async with read_connection(database_url) as connection:
+        found = await load_outcomes(connection, asked.event_id, user_id=None, entry_ids=(), now=before)
+
+    assert record is not None
+    assert record.people_until == ahead
+    assert [each.conversation.owner for each in found.outcomes if each.conversation] == ["ai"]
 
 
 @pytest.mark.parametrize("shard", ["", "@1/3"])

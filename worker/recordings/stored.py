@@ -119,12 +119,7 @@ def _plain_dataclass(value: Any) -> object:
 
 
 def _written(answer: RecordedAnswer) -> list[object]:
-    value = answer.value
-    match answer.outcome:
-        case RecordedOutcome.ERROR:
-            value = _error_json(value)
-        case RecordedOutcome.VALUE:
-            value = _value_json(value)
+    value = _value_json(answer.value) if answer.outcome is RecordedOutcome.VALUE else answer.value
     head = (answer.port, answer.request, answer.number, answer.begun, answer.walls, answer.monotonics)
     return [*head, answer.outcome, int(answer.at_once), value]
 
@@ -158,7 +153,8 @@ def _value_json(value: Any) -> object:
     return value
 
 
-def _error_json(error: HushgateError) -> dict[str, object]:
+def error_json(error: HushgateError) -> dict[str, object]:
+    """The stored form of an error of a port."""
     names = ("kind", "retry_after_s", "status", "cause", "is_too_long")
     found = {name: getattr(error, name) for name in names if getattr(error, name, None) is not None}
     if isinstance(found.get("retry_after_s"), float | int):
