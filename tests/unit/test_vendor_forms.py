@@ -140,6 +140,16 @@ def test_the_search_for_protocol_takes_linear_time(unit: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.parametrize("unit", [" ", "\n", "[1]", " [1] ", "a.", "a@"])
+def test_the_search_for_the_end_takes_linear_time(unit: str) -> None:
+    """A model that repeats a space or a citation until its limit does not stop the worker."""
+    text = f"We are open today{unit * 50_000}x"
+    started = time.process_time()
+    is_cut_short(text, is_suspected=True)
+
+    assert time.process_time() - started < 1
+
+
 @given(st.text(max_size=300))
 def test_any_text_can_be_searched_for_protocol(text: str) -> None:
     """What is left has no thought and no end mark."""

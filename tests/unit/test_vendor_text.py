@@ -62,6 +62,14 @@ def test_a_malformed_completion_is_retryable(message: dict[str, Any], kind: str)
     assert caught.value.kind == kind
 
 
+def test_a_completion_without_an_end_is_malformed() -> None:
+    """A server that ignores the limit of tokens does not stop the worker that reads its answer."""
+    with pytest.raises(ModelUnavailable, match="at most 200000 characters") as caught:
+        completion({"content": "open " * 50_000})
+
+    assert caught.value.kind == "malformed"
+
+
 @pytest.mark.parametrize("count", [10**30, -5])
 def test_an_impossible_token_count_is_ignored(count: int) -> None:
     """The paid answer is kept."""
@@ -102,6 +110,24 @@ class Answering:
 def result(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """One result."""
     return {"flagged": any(flags.values()), "categories": flags, "category_scores": scores}
+
+
+class Nesting:
+    """A client whose endpoint answers with nested lists."""
+
+    async def post(self, _path: str, _body: object) -> ApiAnswer:
+        """More of them than a reader of JSON can follow."""
+        return ApiAnswer(headers={}, content=b"[" * 100_000)
+
+
+async def test_an_answer_that_is_nested_too_deeply_is_malformed() -> None:
+    """It is a failed attempt: a defect would make the message a dead letter."""
+    client: Any = Nesting()
+
+    with pytest.raises(ModerationUnavailable) as caught:
+        await OpenAIModerator(client, model="omni", timeout_s=5).moderate("text", [])
+
+    assert caught.value.kind == "malformed"
 
 
 async def moderated(*results: dict[str, Any], images: int = 0) -> Any:

@@ -17,6 +17,8 @@ from worker.model import AttemptOutcome, Completion, Tokens, ToolCall
 
 MOST_TOOL_CALLS: Final = 5
 MOST_TOKENS: Final = 2**31
+MOST_CHARS: Final = 200_000
+"""Longest text that is read: more than the most tokens that a worker asks for (32,768) hold."""
 FILTERED: Final = "stopped by the vendor's content filter"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 SPOKEN_PARTS: Final = frozenset({"text", "output_text", ""})
@@ -117,6 +119,8 @@ def _texts(message: Mapping[str, Any]) -> tuple[str, str | None]:
             if isinstance(part, Mapping) and part.get("type") == "refusal"
         )
     text = storable(spoken_content(content)).strip()
+    if len(text) > MOST_CHARS:
+        raise ValueError(f"expected at most {MOST_CHARS} characters, got {len(text)}")
     if refusal and not isinstance(refusal, str):
         refusal = text or FILTERED  # some servers only say that it is one
     return text, storable(refusal).strip() or None

@@ -113,6 +113,8 @@ FILTERED: Final = frozenset(
 )
 """All other words, such as ``error`` or ``insufficient_system_resource``, are a failed attempt."""
 
+END_CHARS: Final = 1000
+"""Characters at the end of a text that are searched for its end: bounded, because the search is quadratic."""
 CITED: Final = re.compile(r"(?:\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\])+\s*$")
 CLOSING: Final = "\"'”’»«›“)]}*_`~|>】」』）"
 OPEN_END: Final = re.compile(
@@ -154,12 +156,14 @@ def is_cut_short(text: str, *, is_suspected: bool) -> bool:
         text: without protocol.
         is_suspected: nothing says that it is whole; then a last sentence without an end mark counts too.
     """
-    plain = CITED.sub("", text.rstrip())
-    if not plain or _is_json(plain) or SMILEY.search(plain):
+    whole = text.rstrip()
+    end = CITED.sub("", whole[-END_CHARS:])
+    plain = whole[:-END_CHARS] + end
+    if not plain or _is_json(plain) or SMILEY.search(end):
         return False
-    if OPEN_END.search(plain) or plain.count("```") % 2:
+    if OPEN_END.search(end) or plain.count("```") % 2:
         return True
-    return is_suspected and _is_sentence(plain) and not _has_end(plain)
+    return is_suspected and _is_sentence(plain) and not _has_end(end)
 
 
 def _is_sentence(text: str) -> bool:

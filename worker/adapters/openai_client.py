@@ -118,11 +118,18 @@ def check_type(headers: Mapping[str, str], path: str) -> None:
 
 
 def _loaded(content: bytes) -> Any:
-    """The JSON value of an answer; half a surrogate pair in a text does not lose the others."""
+    """The JSON value of an answer; half a surrogate pair in a text does not lose the others.
+
+    Raises:
+        ValueError: no JSON, or nested too deeply.
+    """
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
-        return json.loads(content)
+        try:
+            return json.loads(content)
+        except RecursionError as error:
+            raise ValueError("answer: expected JSON with less nesting") from error
 
 
 def _status_error(response: ApiAnswer, hidden: Any) -> ApiStatusError:

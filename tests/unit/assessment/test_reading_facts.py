@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,16 @@ def test_any_text_is_compared(text: str) -> None:
     """Empty, huge and broken texts raise nothing."""
     for one, other in ((text, "It costs 12 euros."), ("It costs 12 euros.", text), (text, text)):
         disagreements(one, draft=one, quoted=other, beside=other, passages=other, question=text, asked=text)
+
+
+@pytest.mark.parametrize("unit", ["Open Ab ", "9:30 Monday 3 May 2024 ", "We are open. "])
+def test_names_are_searched_in_linear_time(unit: str) -> None:
+    """One endless sentence of a model, or of a program that has a draft checked, does not stop the worker."""
+    text, quoted = unit * 5_000, "The shop is open from 9:30."
+    started = time.process_time()
+    disagreements(text, draft=text, quoted=quoted, beside=quoted, passages=quoted, question="", asked="")
+
+    assert time.process_time() - started < 2
 
 
 def test_invented_answers_are_hardly_ever_verbatim() -> None:

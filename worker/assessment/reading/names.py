@@ -25,6 +25,8 @@ _ABBREVIATION: Final = re.compile(r"(?<!\w)([b-df-hj-np-tv-xz]{2,4})\.")
 NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
 """Languages that write every noun with a capital letter, so that a capital shows no name."""
 PREFIX: Final = 5
+MOST_BEFORE: Final = 40
+"""Characters before a word that are looked at: more than any title and the spaces after it."""
 
 
 def missing_names(sentence: str, *, draft: str, ground: str) -> list[str]:
@@ -66,7 +68,7 @@ def _names(sentence: str) -> list[str]:
     nouns_in_capitals = language_of(sentence) in NOUNS_IN_CAPITALS
     found = []
     for match in _LATIN_WORD.finditer(sentence):
-        word, before = match[0], sentence[: match.start()]
+        word, before = match[0], sentence[max(0, match.start() - MOST_BEFORE) : match.start()]
         if not word[0].isupper() or _AFTER_DAY.search(before):
             continue
         if (nouns_in_capitals or _AFTER_STOP.search(before)) and not _AFTER_TITLE.search(before):
