@@ -33,7 +33,8 @@ def texts_of(
 ) -> EventTexts:
     """The texts in rows of these queries; None where a row is missing or was not read."""
     looked_at = Snapshot.from_json(judged["looked_at"])
-    draft = (sent or held or {}).get("draft") or ""
+    drafts = ((each or {}).get("draft") for each in (sent, held))  # none: a fallback text was sent
+    draft = next(filter(None, drafts), "")
     return EventTexts(
         message=judged["message_text"],
         disclosure=sent["disclosure"] if sent else None,

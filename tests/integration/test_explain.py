@@ -586,6 +586,17 @@ def test_the_message_the_held_draft_and_the_sentences_that_decided_are_shown(
     assert "“We open on Sunday too.”: the passages do not say it, support 0.00" in shown
 
 
+def test_a_fallback_text_hides_no_sentence_that_decided(shell: Shell, database_url: str) -> None:
+    """The sentences are those of the held draft, not of the text that was sent in its place."""
+    held = HeldDraft(kind=HeldKind.DRAFT, text=DRAFT[:43], draft=DRAFT)
+    decided = replace(judged(held=(held,)), reply="A person will answer you.")
+    record(database_url, decided)
+    found = explained(shell, decided.event.event_id)["texts"]
+
+    assert (found["reply"], found["held"]) == ("A person will answer you.", DRAFT[:43])
+    assert [each["text"] for each in found["decided_by"]] == ["We open on Sunday too."]
+
+
 def test_of_a_reply_the_supported_sentences_decided(shell: Shell, database_url: str) -> None:
     """With the words that the judge quotes, and the title of their passage."""
     sentence = ReadSentence(
