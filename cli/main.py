@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
@@ -66,6 +67,8 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
+FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+MOST_NAME_CHARS: Final = 200
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -124,8 +127,19 @@ def main() -> None:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
+        if problem := _file_problem(error):
+            print_message(problem)
+            sys.exit(ExitCode.USAGE)
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(ExitCode.DEFECT)
+
+
+def _file_problem(error: Exception) -> str:
+    """The file that cannot be used and why, or that standard output is a full disk; empty for a defect."""
+    if not isinstance(error, OSError) or (error.filename is None and error.errno not in FULL_DISK):
+        return ""
+    name = "standard output" if error.filename is None else str(error.filename)
+    return f"{name[:MOST_NAME_CHARS]}: {error.strerror}"
 
 
 def _named(words: list[str]) -> Iterable[str] | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from cli.assess.row_format import AssessmentRow
+from cli.assess.rows import parsed_json
 from cli.exit_codes import ExitCode
 from cli.output import fail
 from worker.assessment import (
@@ -80,7 +80,7 @@ def read_policy(name: str) -> Policy:
     try:
         if name in DESIGNS:
             return parse_policy({"name": name})
-        return parse_policy(json.loads(Path(name).read_text(encoding="utf-8")))
+        return parse_policy(parsed_json(Path(name).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         names = ", ".join(DESIGNS)
         code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.REJECTED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cli.accounts.document_files import find_documents, read_document
+from cli.assess.rows import parsed_json
 from cli.exit_codes import ExitCode
 from cli.output import fail
 from cli.stack.fleet import Fleet, fleet
@@ -158,7 +158,7 @@ def _setting(name: str) -> Mapping[str, Any]:
         return {"name": name}
     try:
         text = name if name.lstrip().startswith("{") else Path(name).read_text(encoding="utf-8")
-        found = json.loads(text)
+        found = parsed_json(text)
     except (OSError, ValueError) as error:
         known = ", ".join((*DESIGNS, EVERY_POLICY))
         raise fail(

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -35,7 +36,7 @@ def _rows(path: Path, read: Callable[[Json], AssessmentRow]) -> tuple[Assessment
     problems: list[str] = []
     for number, line in _lines(path):
         try:
-            rows.append(read(json.loads(line)))
+            rows.append(read(parsed_json(line)))
         except json.JSONDecodeError as error:
             problems.append(f"{path.name}, line {number}: expected JSON, got {no_json(error)}")
         except (ValueError, RowRejected) as error:
@@ -49,12 +50,24 @@ def _rows(path: Path, read: Callable[[Json], AssessmentRow]) -> tuple[Assessment
     return tuple(rows)
 
 
+def parsed_json(text: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        json.JSONDecodeError: no JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise json.JSONDecodeError("nested too deeply", text[:80], 0) from error
+
+
 def read_readings(path: Path) -> Mapping[str, str]:
     """Recorded answers of a judge by row id: ``{"id", "reading"}``; each is read like a live answer."""
     readings: dict[str, str] = {}
     for number, line in _lines(path):
         try:
-            row = json.loads(line)
+            row = parsed_json(line)
             reading = row["reading"]
             readings[str(row["id"])] = reading if isinstance(reading, str) else json.dumps(reading)
         except (ValueError, KeyError, TypeError) as error:

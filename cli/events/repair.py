@@ -44,7 +44,7 @@ def repair(
         typer.Option(help="Look at rows since this time or age; by default 6d.", show_default=False),
     ] = None,
     older_than: Annotated[
-        float, typer.Option(min=0, help="Leave out rows and entries younger than so many seconds.")
+        float, typer.Option(min=0, max=1e9, help="Leave out rows and entries younger than so many seconds.")
     ] = 60.0,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most breaches of each kind.")] = 1000,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -66,6 +67,7 @@ def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
         "bad_rules.txt": "/(/",
         "not_rules.json": '"spam"',
         "old.csv": "kept",
+        "deep.json": "[" * 100_000,
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text + "\n")
@@ -110,6 +112,7 @@ def test_a_database_without_tables_ends_with_3(shell: Shell, stack: Stack, words
     assert ended.err.startswith("Postgres: ")
 
 
+LONG_NAME = "x" * 300
 USAGE = (
     ("nonsense",),
     ("decisions", "list", "--colour"),
@@ -134,6 +137,10 @@ USAGE = (
     ("assess", "--cases", "rows.jsonl", "--policy", "magic"),
     ("schema", "decision"),
     ("doctor", "--offline", "--live"),
+    ("repair", "--older-than", "inf"),
+    ("documents", "add", LONG_NAME, "--account", "acme"),
+    ("assess", "conversations", LONG_NAME),
+    ("assess", "conversations", ".", "--policy", "deep.json"),
 )
 
 
@@ -161,6 +168,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes], ...] = (
     (("rules", "validate", "not_rules.json"), b""),
     (("assess", "--cases", "bad_rows.jsonl"), b""),
     (("assess", "report", "--cases", "rows.jsonl"), b""),
+    (("assess", "--cases", "deep.json"), b""),
 )
 
 
@@ -260,6 +268,20 @@ def test_a_device_is_written_to_as_it_is(shell: Shell) -> None:
 
     assert ended.code == ExitCode.OK
     assert Path(os.devnull).is_char_device()
+
+
+def test_a_full_disk_behind_standard_output_is_no_defect(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that names it."""
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(command_line, "command_line", lambda names: full)
+    ended = shell.run("decisions", "list")
+
+    assert (ended.code, ended.err) == (ExitCode.USAGE, "standard output: No space left on device\n")
 
 
 def test_a_folder_is_no_file(shell: Shell) -> None:
