@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from cli.options import database_url, settings_of
 from db.connection import Connection
+from db.pool import check_reachable
 from db.review_store import Store
 from worker.settings import SiteSettings
 
@@ -32,10 +33,15 @@ def stored(change: Callable[[Connection], Awaitable[Value]]) -> Value:
 
 
 def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
-    """The result of work with the database in the role of the review pages."""
+    """The result of work with the database in the role of the review pages.
+
+    Raises:
+        StorageUnavailable: the server does not answer, or refuses the login.
+    """
     url = database_url()
 
     async def run() -> Value:
+        await check_reachable(url)
         async with Store(url, size=1) as store:
             return await work(store)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, TypedDict, cast
 
 from redis import Redis as SyncRedis
@@ -17,6 +18,7 @@ from redis.exceptions import NoScriptError, RedisClusterException
 from redis.retry import Retry as SyncRetry
 
 from tasks.shards.connections import REPORTING, report_closed_of_nodes
+from worker.errors import ConfigurationError
 
 CLUSTER: Final = "+cluster://"
 NODE_CONNECTIONS: Final = 2_000
@@ -44,6 +46,22 @@ def is_cluster(url: str) -> bool:
     return CLUSTER in url
 
 
+@contextmanager
+def _usable_options() -> Iterator[None]:
+    """Refuse options that redis-py keeps, unknown, until it connects.
+
+    Raises:
+        ConfigurationError: the URL has an option behind "?" that redis-py does not know, or a wrong value.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"REDIS_URL: expected options of redis-py behind '?', got another ({error})"
+        ) from error
+
+
+@_usable_options()
 def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
     """A client without automatic retries: a repeated READ would grant twice.
 
@@ -68,6 +86,7 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
         socket_connect_timeout=CONNECT_S,
         protocol=2,
     )
+    redis.connection_pool.connection_class(**redis.connection_pool.connection_kwargs)
     redis.connection_pool.connection_class = REPORTING[redis.connection_pool.connection_class]
     return redis
 
@@ -77,6 +96,7 @@ def is_cluster_client(redis: object) -> bool:
     return isinstance(redis, RedisCluster | SyncRedisCluster)
 
 
+@_usable_options()
 def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = False) -> SyncRedis:
     """A client for threads, publishers and commands.
 
@@ -96,12 +116,14 @@ def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = 
         except RedisClusterException as error:  # it is no RedisError
             raise NotConnected(str(error)) from error
         return cast("SyncRedis", cluster)
-    return SyncRedis.from_url(
+    redis = SyncRedis.from_url(
         url,
         socket_timeout=timeout_s,
         socket_connect_timeout=timeout_s,
         decode_responses=decode_responses,
     )
+    redis.connection_pool.connection_class(**redis.connection_pool.connection_kwargs)
+    return redis
 
 
 async def server_info(redis: Redis, section: str, key: str) -> dict[str, Any]:

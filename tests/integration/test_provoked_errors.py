@@ -83,6 +83,19 @@ MISTAKES: Final = {
     "database of Redis": Mistake(
         words=OFFLINE, variables={"REDIS_URL": "{redis}/99"}, says=('"redis"', '"fail"', "DB index")
     ),
+    "option of Redis": Mistake(
+        words=("streams", "trim"),
+        variables={"REDIS_URL": "{redis}?ssl_cert_req=none"},
+        says=("REDIS_URL", "ssl_cert_req"),
+    ),
+    "worker with an option of Redis": Mistake(
+        words=("worker",), variables={"REDIS_URL": "{redis}?timeout=5"}, says=("REDIS_URL", "timeout")
+    ),
+    "no database server for reviewers": Mistake(
+        words=("review", "list"),
+        variables={"DATABASE_URL": "postgresql://u@127.0.0.1:1/none"},
+        says=("Postgres", "refused"),
+    ),
     "secret file": Mistake(
         words=("worker",),
         variables={"HUSHGATE_MODEL_KEY_FILE": "/none"},
