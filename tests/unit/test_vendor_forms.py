@@ -124,13 +124,29 @@ def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
     assert (spoken(text), protocol_in(text)) == (text, "")
 
 
+@pytest.mark.parametrize("name", ["", "markdown", "Markdown ", "md", "text", "plaintext"])
+def test_a_fence_around_the_whole_reply_is_removed(name: str) -> None:
+    """A channel would show its marks to the customer."""
+    assert spoken(f"```{name}\nWe are open **from nine**.\nCome in!\n```\n") == (
+        "We are open **from nine**.\nCome in!"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["```sh\npip install lamp\n```", "```\na\n```\nand\n```\nb\n```", "Run ```\na\n```"]
+)
+def test_a_fence_around_code_is_left(text: str) -> None:
+    """It names a language, or is a part of the reply."""
+    assert spoken(text) == text
+
+
 @pytest.mark.parametrize("comment", ["<!-- refuse -->", "<!-- refuse", "<!-- refuse <!-- politely -->"])
 def test_a_comment_of_html_is_not_sent(comment: str) -> None:
     """It may hold a thought; an answer that was cut in a comment has no end mark."""
     assert spoken(f"We are open.\n{comment}") == "We are open."
 
 
-@pytest.mark.parametrize("unit", [" ", "\n", " \n", "<!--", "<think>", "\nuser:", "\ue200"])
+@pytest.mark.parametrize("unit", [" ", "\n", " \n", "<!--", "<think>", "\nuser:", "\ue200", "```\n", "``"])
 def test_the_search_for_protocol_takes_linear_time(unit: str) -> None:
     """A model that repeats a sign until its limit does not stop the worker."""
     text = f"<answer>{unit * 50_000}x"

@@ -70,6 +70,11 @@ WRAPPER: Final = re.compile(
     r"<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?",
     re.IGNORECASE | re.DOTALL,
 )
+FENCE: Final = re.compile(
+    r"```[ \t]*+(?:markdown|md|text|txt|plain(?:text)?)?[ \t]*+\n(?P<text>(?:(?!```).)*)```",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A fence around the whole text that names no language of code: a channel would show its marks."""
 SOLUTION: Final = re.compile(
     r"<\|(?:begin_of_solution|START_RESPONSE|START_TEXT)\|>|<\|begin_of_box\|>", re.IGNORECASE
 )
@@ -166,6 +171,8 @@ def spoken(text: str) -> str:
         text = text[: end.start()]
     if (wrapped := WRAPPER.fullmatch(text.strip())) is not None:
         text = wrapped["text"]
+    if (fenced := FENCE.fullmatch(text.strip())) is not None:
+        text = fenced["text"]
     return _text_of_json(text.strip())
 
 
