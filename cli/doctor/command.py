@@ -14,6 +14,7 @@ import psycopg
 import typer
 from dotenv import dotenv_values
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cli.doctor.accounts import account_checks
 from cli.doctor.check import DoctorCheck, failed, passed
@@ -47,6 +48,10 @@ MISSING: Final = {
 NOT_CHECKED: Final = "not checked, because a setting is missing or wrong"
 COLUMNS: Final = ("check", "state", "found", "fix")
 FIRST: Final = "fix redis, postgres and migrations first"
+SILENCE: Final = (TimeoutError, RedisTimeoutError, psycopg.errors.ConnectionTimeout)
+"""A server that takes connections or drops packets; each further group would wait for it again."""
+REDIS, POSTGRES = ("redis",), ("postgres",)
+BOTH: Final = REDIS + POSTGRES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +62,13 @@ class CheckGroup:
         name: the check that fails when a server does not answer.
         fix: how to fix that.
         checks: makes the checks of the group.
+        needs: groups of servers without which it is not begun, once one of them did not answer in time.
     """
 
     name: str
     fix: str
     checks: Callable[[Settings], Iterable[DoctorCheck]]
+    needs: tuple[str, ...] = ()
 
 
 def doctor(
@@ -114,8 +121,18 @@ def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
         yield passed("settings", f"hushgate {__version__}, all settings usable")
     settings, check = connected_models(settings)
     yield check
+    silent: set[str] = set()
     for group in groups:
-        yield from _guarded(group, settings)
+        if missing := [name for name in group.needs if name in silent]:
+            found = f"not checked, because {' and '.join(missing)} did not answer in time"
+            yield failed(group.name, found, group.fix)
+            continue
+        try:
+            yield from group.checks(settings)
+        except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
+            if isinstance(error, SILENCE):
+                silent.add(group.name)
+            yield _failure(group, error)
 
 
 def _usable_part(error: ConfigurationError) -> Settings | None:
@@ -133,17 +150,14 @@ def _usable_part(error: ConfigurationError) -> Settings | None:
     return None
 
 
-def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
-    try:
-        yield from group.checks(settings)
-    except (RedisError, OSError, psycopg.Error, StorageUnavailable) as error:
-        if NO_HOST in str(error):
-            yield failed(group.name, NOT_CHECKED, "correct the settings")
-            return
-        said = answer_of(error) if isinstance(error, psycopg.Error) else str(error)
-        answer = said.splitlines()[0] if said else ""
-        found = f"{type(error).__name__}: {answer}"
-        yield unreadable_check(group.name, error) or failed(group.name, found, _fix(group, error, answer))
+def _failure(group: CheckGroup, error: Exception) -> DoctorCheck:
+    """The check of a group whose server does not answer, or refuses."""
+    if NO_HOST in str(error):
+        return failed(group.name, NOT_CHECKED, "correct the settings")
+    said = answer_of(error) if isinstance(error, psycopg.Error) else str(error)
+    answer = said.splitlines()[0] if said else ""
+    found = f"{type(error).__name__}: {answer}"
+    return unreadable_check(group.name, error) or failed(group.name, found, _fix(group, error, answer))
 
 
 def _fix(group: CheckGroup, error: Exception, answer: str) -> str:
@@ -165,22 +179,22 @@ GROUPS: Final = (
         fix="check DATABASE_URL and that the server runs; its log says why it does not start",
         checks=postgres_checks,
     ),
-    CheckGroup(name="power failure", fix=FIRST, checks=durability_checks),
-    CheckGroup(name="database login", fix=FIRST, checks=login_rights),
-    CheckGroup(name="session settings", fix=FIRST, checks=session_settings),
+    CheckGroup(name="power failure", fix=FIRST, checks=durability_checks, needs=BOTH),
+    CheckGroup(name="database login", fix=FIRST, checks=login_rights, needs=POSTGRES),
+    CheckGroup(name="session settings", fix=FIRST, checks=session_settings, needs=POSTGRES),
     CheckGroup(
         name="read replica",
         fix="check HUSHGATE_READ_DATABASE_URL; lists are read from the primary until then",
         checks=replica_checks,
     ),
-    CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks),
-    CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks),
-    CheckGroup(name="redis data", fix=FIRST, checks=redis_data),
-    CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
-    CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
-    CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
-    CheckGroup(name="accounts", fix=FIRST, checks=account_checks),
-    CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
+    CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks, needs=BOTH),
+    CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks, needs=BOTH),
+    CheckGroup(name="redis data", fix=FIRST, checks=redis_data, needs=BOTH),
+    CheckGroup(name="conservation", fix=FIRST, checks=conservation_check, needs=BOTH),
+    CheckGroup(name="streams", fix="fix redis first", checks=stream_checks, needs=REDIS),
+    CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors, needs=POSTGRES),
+    CheckGroup(name="accounts", fix=FIRST, checks=account_checks, needs=POSTGRES),
+    CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks, needs=REDIS),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""
 ENDPOINT_GROUPS: Final = (CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -344,3 +345,18 @@ def test_a_static_file_server_fails_the_live_call(shell: Shell, tmp_path: Path) 
 
     assert ended.code == 1
     assert found["live model call"]["state"] == found["live moderation call"]["state"] == "fail"
+
+
+def test_a_server_that_keeps_silent_is_waited_for_once(shell: Shell) -> None:
+    """A firewall that drops packets must not make the doctor wait in each group of checks."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0?socket_timeout=0.5"
+        rows = shell.run("doctor", "--offline", env={"REDIS_URL": url}).rows
+    found = {row["check"]: row["found"] for row in rows}
+    said = "not checked, because redis did not answer in time"
+
+    assert found["redis"].startswith("TimeoutError")
+    assert [name for name, text in found.items() if text == said] == [
+        "power failure", "redis to postgres clock", "fleet", "redis data", "conservation", "streams",
+        "upstreams",
+    ]  # fmt: skip
