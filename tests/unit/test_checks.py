@@ -12,7 +12,7 @@ from tests.support.readings import reading, said
 from tests.support.samples import NOW, account, passage, scores
 from worker.checks.given import check_event, check_ports, request_hash
 from worker.checks.verdict import late_decision, stored_check, verdict_of
-from worker.errors import ModerationUnavailable
+from worker.errors import ModelUnavailable, ModerationUnavailable
 from worker.model import (
     CheckOutcome,
     CheckVerdict,
@@ -128,6 +128,16 @@ async def test_each_decision_has_one_verdict(
     assert (found.verdict, found.reason_code) == (verdict, reason)
     assert found.text == (text or (asked["draft"] if verdict is ALLOW and "draft" in asked else None))
     assert found.would is None
+
+
+async def test_a_check_asks_its_judge_once() -> None:
+    """Its program waits for the answer."""
+    world = World(
+        judge=[ModelUnavailable("try later", kind="server_error"), reading(said("supported", HOURS))]
+    )
+    decision = await world.decide(message=ASKED, draft="Weekdays: nine to six.", passages=PASSAGES)
+
+    assert len([each for each in decision.attempts if each.stage == "judge"]) == 1
 
 
 async def test_a_draft_alone_has_no_message_to_moderate_and_no_question_to_miss() -> None:

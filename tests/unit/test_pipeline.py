@@ -627,6 +627,26 @@ async def test_a_missing_judge_is_no_score(judge: list[Any] | None) -> None:
     assert "grounding" not in decision.assessment.signals
 
 
+@pytest.mark.parametrize(
+    ("script", "owner", "waits", "reason"),
+    [
+        ([BUSY, BUSY, 1.0], {}, [2.0, 4.0, 0.0], Reason.REPLIED),
+        ([BUSY], {}, [2.0, 4.0, 0.0], Reason.LOW_CONFIDENCE_ESCALATED),
+        ([ModelRejected("no", status=403), 1.0], {}, [0.0], Reason.LOW_CONFIDENCE_ESCALATED),
+        ([ModelUnavailable("off", kind="circuit_open"), 1.0], {}, [0.0], Reason.LOW_CONFIDENCE_ESCALATED),
+        ([BUSY, 1.0], {"reply_max_age_s": 1.0}, [0.0], Reason.LOW_CONFIDENCE_ESCALATED),
+    ],
+)
+async def test_a_judge_is_asked_again_after_an_outage(
+    script: list[Any], owner: dict[str, Any], waits: list[float], reason: Reason
+) -> None:
+    """A right answer does not wait for a person because of one error 500; nor is one sent too late."""
+    decision = await World(judge=script).decide(owner=account(assessment_policy=GUARDRAIL, **owner))
+
+    assert decision.reason_code == reason
+    assert [each.waited_s for each in decision.attempts if each.stage == "judge"] == waits
+
+
 VIETNAMESE = "Cửa hàng của bạn mở cửa vào lúc mấy giờ các ngày trong tuần vậy?"
 TEXTS = {"en": "A colleague will answer.", "vi": "Đồng nghiệp sẽ trả lời."}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
-from worker import endings
+from worker import endings, scope
 from worker.assessment import (
     DraftCase,
     Evidence,
@@ -221,34 +222,66 @@ def _masked(masker: Masker, request: ReadingRequest) -> ReadingRequest:
 
 @dataclass(slots=True, kw_only=True)
 class _TracedJudge:
-    """The judge of a run; the trace records time, outcome and tokens of every call."""
+    """The judge of a run; the trace records time, outcome and tokens of every call.
+
+    Attributes:
+        calls: attempts made.
+    """
 
     judge: Judge
     run: Run
     calls: int = 0
 
     async def read(self, request: ReadingRequest) -> Completion:
-        """The judge's raw answer, with its placeholders restored.
+        """The judge's raw answer, with its placeholders restored; an outage is retried as for a draft.
 
         Raises:
-            ModelUnavailable: no usable answer this time.
+            ModelUnavailable: as the last attempt.
             ModelRejected: the request was refused.
         """
-        clock, outcome, detail = self.run.ports.clock, AttemptOutcome.COMPLETED, ""
+        masked = _masked(self.run.masker, request)
+        while True:
+            answer, wait_s = await self._attempt(masked)
+            if answer is not None:
+                self.run.trace.completed("judge", answer)
+                return replace(answer, text=self.run.masker.restore(answer.text).text)
+            await self.run.ports.clock.sleep(wait_s)
+
+    async def _attempt(self, request: ReadingRequest) -> tuple[Completion | None, float]:
+        """The raw answer, or None and the seconds until the next attempt."""
+        clock, outcome, detail, wait_s = self.run.ports.clock, AttemptOutcome.COMPLETED, "", 0.0
         answer: Completion | None = None
         self.calls += 1
         number, started = self.calls, clock.monotonic()
         try:
-            answer = await self.judge.read(_masked(self.run.masker, request))
+            answer = await self.judge.read(request)
         except asyncio.CancelledError:
             outcome = AttemptOutcome.CANCELLED
             raise
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
-            raise
+            if (wait := self._wait_s(error)) is None:
+                raise
+            wait_s = wait
         finally:
-            elapsed_ms = (clock.monotonic() - started) * 1000
-            self.run.trace.attempt(Stage.JUDGE, number, outcome, duration_ms=elapsed_ms, detail=detail)
+            elapsed_ms, attempts = (clock.monotonic() - started) * 1000, self.run.ports.retry.attempts
+            facts: dict[str, float | str] = {
+                "duration_ms": elapsed_ms,
+                "waited_s": wait_s,
+                "detail": detail,
+                "total": attempts,
+            }
+            self.run.trace.attempt(Stage.JUDGE, number, outcome, **facts)
             self.run.trace.called(CallPurpose.JUDGE, Stage.JUDGE, started, answer, outcome=outcome)
-        self.run.trace.completed("judge", answer)
-        return replace(answer, text=self.run.masker.restore(answer.text).text)
+        return answer, wait_s
+
+    def _wait_s(self, error: ModelUnavailable | ModelRejected) -> float | None:
+        """Seconds until the next attempt; None for the last one, and for a check, whose program waits."""
+        case, ports = self.run.case, self.run.ports
+        if isinstance(error, ModelRejected) or error.kind == AttemptOutcome.CIRCUIT_OPEN:
+            return None
+        wait_s = ports.retry.wait_s(self.calls, error.retry_after_s)
+        if wait_s is None or case.event.check is not None:
+            return None
+        again_at = ports.clock.now() + timedelta(seconds=wait_s)
+        return wait_s if again_at <= scope.last_moment(case.event, case.account) else None
