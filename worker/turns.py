@@ -45,6 +45,11 @@ class Turns:
         """Note the end of a lane."""
         self._count(account, -1)
 
+    @property
+    def are_taken(self) -> bool:
+        """Whether an account with few lanes runs any."""
+        return self._accounts_with_few > 0
+
     def turn(self) -> asyncio.Future[None] | None:
         """What a step must wait for; None when it may begin now."""
         if not self._accounts_with_few or (self._left_s > 0 and not self._waiting):
@@ -107,6 +112,8 @@ class Paced(Coroutine[Any, Any, Value]):
             self._has_begun = True
             _TURNS.set(self._turns)  # in the context of the task
         self._has_turn = False
+        if not self._turns.are_taken:
+            return self._work.send(value)
         began_s = self._turns.now_s()
         try:
             return self._work.send(value)

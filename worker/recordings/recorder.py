@@ -106,8 +106,10 @@ class Recorder:
         return value
 
     def recording(self) -> Recording:
-        """What was recorded so far."""
+        """What was recorded; called once, at the end."""
         behind = self.behind
+        for each in self.answers:
+            each.request = request_key(each.request)
         began = self.walls[0] if self.walls else self.case.event.received_at
         first_s = self.monotonics[0] if self.monotonics else 0.0
         return Recording(
@@ -129,7 +131,7 @@ class Recorder:
             started_at=began,
             walls=tuple((each - began) // MICROSECOND for each in self.walls),
             monotonics=tuple(round((each - first_s) * 1e6) for each in self.monotonics),
-            answers=tuple(replace(each, request=request_key(each.request)) for each in self.answers),
+            answers=tuple(self.answers),
         )
 
     def _ended(

@@ -57,7 +57,7 @@ class AnswerMissing(Exception):
         super().__init__(f"the recording has no answer of {port} to this request")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RecordedAnswer:
     """One call of a port, in the order of their ends.
 

@@ -17,6 +17,7 @@ from worker.model import (
     Prompt,
     Stage,
     StageOutcome,
+    Tokens,
     ToolCall,
     ToolResult,
     ToolRound,
@@ -36,10 +37,15 @@ async def drafted(run: Run, draft: Draft, history: tuple[Message, ...]) -> Draft
             prompt = replace(prompt, must_answer=True) if prompt.tool_rounds else replace(prompt, tools=())
         prompt = generation.shortened(prompt, first, run.ports.limits.prompt_tokens, masker)
         prompt, completion = await _completion(run, prompt, first, len(history))
-        draft = replace(draft, prompt_hash=generation.prompt_hash(prompt), fence=prompt.fence)
+        tokens = Tokens() if isinstance(completion, Ending) else completion.tokens
+        draft = replace(
+            draft,
+            prompt_hash=generation.prompt_hash(prompt),
+            fence=prompt.fence,
+            tokens=draft.tokens + tokens,
+        )
         if isinstance(completion, Ending):
             return replace(completion, draft=draft)
-        draft = replace(draft, tokens=draft.tokens + completion.tokens)
         if (ending := _without_draft(completion, masker)) is not None:
             return replace(ending, draft=draft)
         if not completion.tool_calls:
