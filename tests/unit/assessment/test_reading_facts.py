@@ -61,6 +61,9 @@ WRONG = {
     "other phone number abroad": ("Call us at +49 30 123457.", "Phone: 030 123456"),
     "other height": ("Taille maximale : 1m80.", "Jusqu'à 1,90 m"),
     "other length": ("The table is 1.90 m long.", "Table: 180 x 90 cm"),
+    "forbidden": ("The pot can be used on a gas hob.", "The pot must not be used on a gas hob."),
+    "french forbidden": ("On peut fumer dans la chambre.", "On ne doit pas fumer dans la chambre."),
+    "chinese at any time": ("随时都可以免费取消。", "入住前一天18:00之前可免费取消。"),
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
@@ -95,6 +98,9 @@ RIGHT = {
         "Ja, bei Absagen weniger als 24 Stunden vorher berechnen wir 30 €.",
         "Termine, die nicht mindestens 24 Stunden vorher abgesagt werden, werden mit 30 € berechnet.",
     ),
+    "closed": ("No, we are not open on Boxing Day.", "On Boxing Day we are closed."),
+    "german closed": ("Nein, montags haben wir nicht auf.", "Montags geschlossen."),
+    "not and still": ("It is open in summer, so it is not open in winter.", "It is open in summer."),
     "weeks": ("You have two weeks.", "You have 14 days."),
     "german weeks": ("Sie haben zwei Wochen.", "You have 14 days."),
     "time": ("We close at 19:00.", "We close at 7 pm."),

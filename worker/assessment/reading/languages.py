@@ -37,6 +37,11 @@ def says(name: str, folded: str, language: str | None) -> bool:
     return language_pattern(name, language).search(folded) is not None
 
 
+def restricts(folded: str, language: str | None) -> bool:
+    """Whether folded text names a condition; "must not" forbids and names none."""
+    return says("restricting", language_pattern("forbidding", language).sub(" ", folded), language)
+
+
 def same_language(one: str, other: str) -> bool:
     """Whether two texts are certainly in one language."""
     found = language_of(one)
