@@ -64,6 +64,10 @@ WRONG = {
     "forbidden": ("The pot can be used on a gas hob.", "The pot must not be used on a gas hob."),
     "french forbidden": ("On peut fumer dans la chambre.", "On ne doit pas fumer dans la chambre."),
     "chinese at any time": ("随时都可以免费取消。", "入住前一天18:00之前可免费取消。"),
+    "arabic day": ("نغلق يوم السبت.", "العيادة مغلقة يوم الجمعة."),
+    "russian day": ("Музей закрыт во вторник.", "Музей закрыт в понедельник."),
+    "turkish day": ("Salı günü kapalıyız.", "Pazartesi günleri kapalıyız."),
+    "polish day": ("Muzeum jest zamknięte w sobotę.", "Muzeum jest zamknięte w niedzielę."),
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
@@ -101,6 +105,12 @@ RIGHT = {
     "closed": ("No, we are not open on Boxing Day.", "On Boxing Day we are closed."),
     "german closed": ("Nein, montags haben wir nicht auf.", "Montags geschlossen."),
     "not and still": ("It is open in summer, so it is not open in winter.", "It is open in summer."),
+    "japanese weekend": ("日曜日は20時までです。", "土日は9時から20時まで"),
+    "arabic days": ("We are closed on Fridays and Saturdays.", "الجمعة والسبت إجازة"),
+    "arabic range": ("We work on Monday.", "نعمل من الأحد إلى الخميس"),
+    "russian days": ("It is open Tuesday to Sunday.", "Открыто со вторника по воскресенье"),
+    "turkish days": ("We are closed on Mondays in March.", "Mart ayında pazartesileri kapalıyız."),
+    "polish days": ("Open on Saturdays and Sundays.", "Czynne w sobotę i niedzielę."),
     "weeks": ("You have two weeks.", "You have 14 days."),
     "german weeks": ("Sie haben zwei Wochen.", "You have 14 days."),
     "time": ("We close at 19:00.", "We close at 7 pm."),
