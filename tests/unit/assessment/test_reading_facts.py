@@ -110,6 +110,7 @@ RIGHT = {
     "spanish idiom": ("Ten en cuenta que no se devuelven.", "Las cuotas no se devuelven."),
     "french bag": ("Les sacs à dos sont interdits.", "Les sacs à dos sont interdits."),
     "thousands in a letter": ("Giá là 35k.", "Giá 35.000đ."),
+    "polish you": ("Dziś wyślemy Państwa paczkę.", "Paczki wysyłamy tego samego dnia, czyli dziś."),
     "discount": ("With 15 % off it is €34.", "It costs €40. Students have 15 % off."),
     "price less a discount": ("学生は1,100円引きで6,600円です。", "月会費は7,700円、学生は1,100円引き"),
     "half an hour": ("The pool closes at 19:30.", "We close at 20:00, the pool half an hour earlier."),
