@@ -313,6 +313,19 @@ def test_regret_states_nothing(courtesy: str, nothing: bool) -> None:
     assert (found.action is Action.SEND) is nothing
 
 
+async def test_numbers_of_list_items_are_not_read() -> None:
+    """They number the draft, not the evidence; a date at the head of a line stays."""
+    judge = FakeJudge([0.97])
+    await asked(
+        "Send:\n1. the form\n2. a photo\n\n3. Mai: closed", POLICY, judge, evidence(0.9), query="How?"
+    )
+    dated = FakeJudge([0.97])
+    await asked("1. Mai: zu.\n1. Juni auch.", POLICY, dated, evidence(0.9), query="How?")
+
+    assert judge.asked[0].sentences == ("Send:", "the form", "a photo", "Mai: closed")
+    assert dated.asked[0].sentences == ("1. Mai: zu.", "1. Juni auch.")
+
+
 @pytest.mark.parametrize(
     ("draft", "languages", "category"),
     [
