@@ -312,6 +312,7 @@ def test_courtesies_beside_a_supported_sentence_do_not_lower_the_support() -> No
         ("Si vous avez d'autres questions, n'hésitez pas !", True),
         ("Başka bir sorunuz olursa yardımcı olmaktan memnuniyet duyarız.", True),
         ("Enjoy your delivery!", True),
+        ("ご来店をお待ちしております。", True),
         ("Enjoy your delivery, it is free!", False),
         ("Ja, gerne!", True),
         ("Returns are free.", False),

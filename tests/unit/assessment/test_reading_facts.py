@@ -113,6 +113,12 @@ RIGHT = {
     "polish you": ("Dziś wyślemy Państwa paczkę.", "Paczki wysyłamy tego samego dnia, czyli dziś."),
     "discount": ("With 15 % off it is €34.", "It costs €40. Students have 15 % off."),
     "price less a discount": ("学生は1,100円引きで6,600円です。", "月会費は7,700円、学生は1,100円引き"),
+    "half a price": (
+        "We charge half of the price, which is £29.",
+        "A colour is £58. Later we charge half of it.",
+    ),
+    "german factor": ("Bei 20 Tagen sind das 64 € (20 × 3,20 €).", "20 Tage, pro Tag 3,20 €."),
+    "yen": ("午餐1200日元。", "ランチは1,200円です。"),
     "half an hour": ("The pool closes at 19:30.", "We close at 20:00, the pool half an hour earlier."),
     "german half an hour": (
         "Die Kasse schließt um 17:30 Uhr.",

@@ -36,11 +36,13 @@ def derived_numbers(
 ) -> Derived:
     """What follows from the numbers that a sentence shows, and where it concludes from its evidence too.
 
+    ``known`` are quotes, question and conversation, further texts, and amounts in words ("half").
     Amounts of money of the sentences before, which are compared on their own, are in sight too.
     """
     concludes = "=" in sentence or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
+    asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] == PERCENT)
     found: Derived = frozenset()
     money = [each for each in before.units_of() if each[1] in MONEY]
     for _ in range(MOST_PASSES if concludes else 1):

@@ -12,6 +12,7 @@ from worker.assessment.reading.languages import content_of
 from worker.assessment.reading.polarity import headed
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import is_unspaced
 
 MOST_WORDS: Final = 2
 """Content words of a sentence too short to state much ("These things happen!")."""
@@ -88,8 +89,9 @@ def _offers(folded: str) -> bool:
 
 def _is_wish(folded: str) -> bool:
     """Whether a folded sentence is a wish of one clause ("Enjoy your visit!")."""
-    wishes = list_pattern("wishes").match(folded.lstrip("¡")) is not None
-    return wishes and _WISH.fullmatch(folded) is not None and list_pattern("claims").search(folded) is None
+    found = list_pattern("wishes").search(folded.lstrip("¡"))
+    is_head = found is not None and (found.start() == 0 or is_unspaced(found[0]))
+    return is_head and _WISH.fullmatch(folded) is not None and list_pattern("claims").search(folded) is None
 
 
 def _is_regret(rest: str, said: frozenset[str], asked: str) -> bool:

@@ -38,6 +38,8 @@ _RANGE: Final = re.compile(
     r"\s*(?:-|–|—|~|〜|×|x|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
 )
 """Between two numbers with one unit: "14 to 30 days", "90 × 60 cm"."""
+_TIMES: Final = re.compile(r"\s*[×x]\s*")
+"""Between a count and a price: "20 × 3.20 euros"."""
 _DAY_OF_DATE: Final = re.compile(r"(\d{1,2})\.(?:0?[1-9]|1[0-2])")
 """Day and month that "15.01.2027" and "15.01." begin with."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -107,8 +109,10 @@ def figures(text: str) -> Figures:
     places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
     for index, ((_, end, _), (start, _, _)) in reversed(list(enumerate(pairwise(places)))):
-        if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):
-            units[index] = units[index + 1]
+        between, unit = plain[end:start], units[index + 1]
+        is_factor = unit in MONEY and _TIMES.fullmatch(between) is not None
+        if units[index] == "" and end <= start and _RANGE.fullmatch(between) and not is_factor:
+            units[index] = unit
     return Figures(
         numbers=tuple(
             _of_money(readings) if unit in MONEY else readings
