@@ -49,18 +49,14 @@ def missing_figures(
     bare = _hours(times) | _calendar(f"{quoted}\n{question}")
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
-    derived = derived_numbers(
-        sentence, said, figures(draft.partition(sentence)[0]), [known[0], earlier, *known[1:], worded], bare
-    )
     ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
     stated = frozenset().union(*(each.amounts for each in (*known, worded)))
-    missing = [
-        readings
+    unknown = [
+        (readings, unit)
         for readings, unit in said.units_of()
-        if not follows(readings, unit, derived)
-        and (unit in MEASURED or readings.isdisjoint(bare))
+        if (unit in MEASURED or readings.isdisjoint(bare))
         and (unit not in BARE or readings.isdisjoint(counts))
         and not any(number in readings and unit in {its_unit, *BARE} for number, its_unit in ordinals)
         and not _is_example(readings, sentence)
@@ -69,13 +65,17 @@ def missing_figures(
             or _replaces(readings, unit, figures(draft), known)
         )
     ]
+    if unknown:  # most sentences need no arithmetic
+        before = figures(draft.partition(sentence)[0])
+        derived = derived_numbers(sentence, said, before, [known[0], earlier, *known[1:], worded], bare)
+        unknown = [each for each in unknown if not follows(*each, derived)]
     numbers = _hours(times) | written.keys()
     late = [
         time
         for time in said.times
         if not _is_known(time, times, numbers) and not _follows(time, known, worded)
     ]
-    return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
+    return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
 
 
 def _in_words(evidence: str) -> Figures:

@@ -73,11 +73,10 @@ def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading
     )
 
 
-def _instructs(quote: Quote, passages: Sequence[tuple[str, str]]) -> bool:
-    """Whether the passage of a quote speaks to the reader of replies: its author is no source of facts."""
-    return (
-        list_pattern("instructions").search(folded_text("\n".join(passages[quote.passage - 1]))) is not None
-    )
+@once
+def _instructs(passage: tuple[str, str]) -> bool:
+    """Whether a passage speaks to the reader of replies: its author is no source of facts."""
+    return list_pattern("instructions").search(folded_text("\n".join(passage))) is not None
 
 
 def _checked(
@@ -85,7 +84,9 @@ def _checked(
 ) -> ReadSentence:
     found = [located(quote, request.passages) for quote in read.quotes]
     standing = (quote for quote in found if quote is not None)
-    quotes = tuple(dict.fromkeys(each for each in standing if not _instructs(each, request.passages)))
+    quotes = tuple(
+        dict.fromkeys(each for each in standing if not _instructs(request.passages[each.passage - 1]))
+    )
     against: tuple[str, ...] = ()
     support: float | None = UNPROVEN
     if read.verdict is Verdict.SUPPORTED and quotes:
