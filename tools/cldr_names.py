@@ -9,7 +9,21 @@ from typing import Final
 from babel import Locale
 
 TARGET: Final = Path(__file__).parent.parent / "worker" / "assessment" / "reading" / "cldr_names.json"
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko")
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko", "tr", "ar", "ru")
+SHORT_IN: Final = frozenset(LANGUAGES) - {"tr", "ar"}
+"""Languages with abbreviated days; the Turkish "per" is a word in others, the Arabic ones are whole."""
+FORMS: Final = (
+    ("poniedziałku poniedziałki", "wtorku wtorki", "środę środy", "czwartku czwartki", "piątku piątki",
+     "sobotę soboty", "niedzielę niedziele niedzieli"),
+    ("понедельника понедельникам", "вторника вторникам", "среду среды средам", "четверга четвергам",
+     "пятницу пятницы пятницам", "субботу субботы субботам", "воскресенья воскресеньям"),
+    ("pazartesiden pazartesiye pazartesileri", "salıdan salıya salıları",
+     "çarşambadan çarşambaya çarşambaları", "perşembeden perşembeye perşembeleri", "cumadan cumaya cumaları",
+     "cumartesiden cumartesiye cumartesileri", "pazardan pazara pazarları"),
+    ("والاثنين الإثنين والإثنين", "والثلاثاء", "والأربعاء الاربعاء والاربعاء", "والخميس", "والجمعة", "والسبت",
+     "والأحد الاحد والاحد"),
+)  # fmt: skip
+"""Forms of the days from Monday on that CLDR lacks: cases, and the Arabic "and"."""
 
 
 def main() -> None:
@@ -22,8 +36,12 @@ def main() -> None:
                 dates.setdefault(word, f"day{number}")
             for number, word in locale.months[width]["wide"].items():
                 dates.setdefault(word, f"month{number}")
-        for number, word in locale.days["format"]["abbreviated"].items():
+        for number, word in (
+            locale.days["format"]["abbreviated"].items() if locale.language in SHORT_IN else ()
+        ):
             short_days.setdefault(word.rstrip("."), f"day{number}")
+    for number, forms in ((number, forms) for days in FORMS for number, forms in enumerate(days)):
+        dates |= dict.fromkeys(forms.split(), f"day{number}")
     short_days |= {
         word: f"day{number}" for number, word in Locale.parse("vi").days["format"]["short"].items()
     }

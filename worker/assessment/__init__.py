@@ -51,7 +51,7 @@ from worker.assessment.policies.outcomes import (
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
-from worker.assessment.promises import promises_of
+from worker.assessment.promises import promises_of, says_done
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.acknowledgements import is_finished_question
@@ -225,7 +225,7 @@ def _by_design(case: DraftCase, policy: Policy, reading: DraftReading | None) ->
 
 def _is_borne_out(promise: str, case: DraftCase, reading: DraftReading | None) -> bool:
     """Whether a judge supports the sentence that reads like a promise, with a quote that stands."""
-    if reading is None or reading.checked is None:
+    if reading is None or reading.checked is None or says_done(promise):
         return False
     said = (
         each

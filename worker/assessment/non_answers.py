@@ -59,6 +59,14 @@ def admits_ignorance(text: str) -> bool:
     )
 
 
+def only_refers(folded: str) -> bool:
+    """Whether every clause of folded text is a courtesy, an offer, an admission, or refers to a person."""
+    return any(
+        all(_admits(clause, patterns) or _is_empty(clause, patterns) for clause in _clauses(folded, patterns))
+        for patterns in _compiled().values()
+    )
+
+
 def without_idioms(text: str) -> str:
     """Folded text without idioms that only look like an admission: "if you do not know your size"."""
     return idioms().sub(" … ", folded_text(text))
@@ -98,12 +106,12 @@ def _admits(clause: str, patterns: _Patterns) -> bool:
 
 
 def _is_empty(clause: str, patterns: _Patterns) -> bool:
-    """Whether a clause is a courtesy, names the sources or refers the author to a person."""
+    """Whether a clause is a courtesy or an offer, names the sources or refers the author to a person."""
     plain = clause.rstrip("?").strip()
     if is_small_talk(plain) or patterns.filler.fullmatch(plain):
         return True
-    refers = list_pattern("handoffs").search(plain) or list_pattern("referrals").search(plain)
-    return bool(refers) and not _DIGIT.search(plain) and not list_pattern("claims").search(plain)
+    refers = any(list_pattern(name).search(plain) for name in ("handoffs", "referrals", "offers_of_more"))
+    return refers and not _DIGIT.search(plain) and not list_pattern("claims").search(plain)
 
 
 def prepare() -> None:

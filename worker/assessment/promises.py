@@ -2,13 +2,14 @@
 
 In such a sentence, which is no question, the speaker, the company or its people will act for the author or
 have acted. Words cannot tell a promise to one author from a rule for everyone in other words, so the judge
-decides; without a reading the sentence counts as a promise.
+decides; without a reading the sentence counts as a promise. What the speaker has done for the author is no
+rule: no judge can find it in a document.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,6 +23,7 @@ from worker.assessment.values import DraftCase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Patterns:
+    done: re.Pattern[str]
     own: re.Pattern[str]
     team: re.Pattern[str]
     not_promised: re.Pattern[str]
@@ -36,16 +38,26 @@ def promises_of(case: DraftCase) -> tuple[str, ...]:
     )
 
 
+def says_done(sentence: str) -> bool:
+    """Whether a sentence says that the speaker has acted for the author."""
+    return any(patterns.done.search(plain) for patterns, plain in _without_conditions(sentence))
+
+
 def _promises(sentence: str) -> bool:
     """Whether a sentence, but no question, has an act of the speaker or of the company for the author."""
+    return any(
+        each.search(plain)
+        for patterns, plain in _without_conditions(sentence)
+        for each in (patterns.done, patterns.own, patterns.team)
+    )
+
+
+def _without_conditions(sentence: str) -> Iterator[tuple[_Patterns, str]]:
+    """The patterns of each language with a folded sentence that is no question, without its conditions."""
     folded = folded_text(sentence)
-    if folded.rstrip(" \"'”»").endswith(("?", "？")):
-        return False
-    for patterns in _compiled().values():
-        plain = patterns.not_promised.sub(" … ", folded)
-        if patterns.own.search(plain) or patterns.team.search(plain):
-            return True
-    return False
+    if not folded.rstrip(" \"'”»").endswith(("?", "？")):
+        for patterns in _compiled().values():
+            yield patterns, patterns.not_promised.sub(" … ", folded)
 
 
 def prepare() -> None:
@@ -61,6 +73,7 @@ def _compiled() -> Mapping[str, _Patterns]:
 def _patterns(grammar: Grammar) -> _Patterns:
     before, after = grammar.word_ends
     return _Patterns(
+        done=re.compile(f"{before}(?:{grammar.one_of('done')}){after}"),
         own=re.compile(f"{before}(?:{grammar.one_of('own')}){after}"),
         team=re.compile(f"{before}(?:{grammar.one_of('team')}){after}"),
         not_promised=re.compile(grammar.one_of("not_promised")),

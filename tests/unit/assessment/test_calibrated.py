@@ -12,6 +12,7 @@ from tests.support.readings import reading, said
 from tests.unit.assessment.samples import RETURNS, Answer, asked, assessed, calls_for, evidence
 from worker.assessment import Evidence, early_refusal
 from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.text.words import split_sentences
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Action, Completion, Tier, Verdict
 
@@ -301,16 +302,71 @@ def test_courtesies_beside_a_supported_sentence_do_not_lower_the_support() -> No
         ("We're sorry to read that.", True),
         ("I'm sorry it still isn't right.", True),
         ("I am sorry that this happened.", True),
+        ("I'm really sorry your item arrived damaged!", True),
+        ("Es tut mir leid, dass Ihr Artikel kaputt ankam.", True),
+        ("I'm sorry your item cannot be returned.", False),
+        ("Here is what to do with your item:", True),
+        ("All items within 90 days:", False),
+        ("For anything else please ask our team.", True),
+        ("Am besten fragen Sie unser Team nach dem Artikel.", True),
+        ("Si vous avez d'autres questions, n'hésitez pas !", True),
+        ("Başka bir sorunuz olursa yardımcı olmaktan memnuniyet duyarız.", True),
+        ("Enjoy your delivery!", True),
+        ("ご来店をお待ちしております。", True),
+        ("Enjoy your delivery, it is free!", False),
+        ("Ja, gerne!", True),
+        ("Returns are free.", False),
         ("I'm sorry, it is closed on Sundays.", False),
         ("Sorry, you cannot return it.", False),
     ],
 )
-def test_regret_states_nothing(courtesy: str, nothing: bool) -> None:
-    """What went wrong needs no passage; a fact behind the word of regret does."""
+def test_courtesies_state_nothing(courtesy: str, nothing: bool) -> None:
+    """So do headings, referrals and wishes; a fact behind the word of regret needs a passage."""
     answer = reading(said("no_claim", probability=0.0), said("supported", QUOTE))
-    found = assessed(f"{courtesy} {PARAPHRASE}", POLICY, answer=answer)
+    found = assessed(f"{courtesy}\n{PARAPHRASE}", POLICY, answer=answer)
 
     assert (found.action is Action.SEND) is nothing
+
+
+@pytest.mark.parametrize(
+    ("draft", "sent"),
+    [
+        ("Könnten Sie mir bitte Ihre Bestellnummer nennen?", True),
+        ("Das tut mir leid. Welche Lampe meinen Sie?", True),
+        ("Hangi ürünü soruyorsunuz?", True),
+        ("أي منتج تقصد؟", True),
+        ("Könnten Sie 90 Tage warten?", False),
+        ("Do you mean the Zaphod?", False),
+        ("Ja, natürlich. Wie ist Ihre Bestellnummer?", False),
+        ("Erledigt! Haben Sie noch Fragen?", False),
+        ("Das tut mir leid.", False),
+    ],
+)
+@pytest.mark.parametrize("passages", [True, False])
+def test_a_question_back_is_read_by_the_judge(draft: str, *, sent: bool, passages: bool) -> None:
+    """It needs no passage and no word list; an answer before it, or a fact in it, does."""
+    sentences = [said("no_claim", probability=0.0) for _ in split_sentences(draft)]
+    found = evidence(0.9) if passages else Evidence()
+    read = assessed(draft, POLICY, found, query="wo ist mein paket", answer=reading(*sentences))
+    off_topic = assessed(
+        draft, POLICY, found, query="wo ist mein paket", answer=reading(*sentences, relevance=0.1)
+    )
+
+    assert (read.action is Action.SEND) is sent
+    assert off_topic.action is Action.ESCALATE
+
+
+async def test_numbers_of_list_items_are_not_read() -> None:
+    """They number the draft, not the evidence; a date at the head of a line stays."""
+    judge = FakeJudge([0.97])
+    await asked(
+        "Send:\n1. the form\n2. a photo\n\n3. Mai: closed", POLICY, judge, evidence(0.9), query="How?"
+    )
+    dated = FakeJudge([0.97])
+    await asked("1. Mai: zu.\n1. Juni auch.", POLICY, dated, evidence(0.9), query="How?")
+
+    assert judge.asked[0].sentences == ("Send:", "the form", "a photo", "Mai: closed")
+    assert dated.asked[0].sentences == ("1. Mai: zu.", "1. Juni auch.")
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,26 @@ def test_one_supported_sentence_vouches_for_no_other(name: str) -> None:
     assert "I have cancelled your order" in found.reasons[0] or name == "calibrated"
 
 
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I've refunded your ticket within two days.",
+        "We have refunded your ticket within two days.",
+        "Ich habe Ihr Ticket erstattet.",
+        "Nous avons annulé votre billet.",
+        "He cancelado su billete.",
+        "Tôi đã hủy vé cho bạn.",
+        "已经为您退款。",
+    ],
+)
+def test_what_the_speaker_has_done_is_no_rule(draft: str) -> None:
+    """No document says it, so no quote that a judge names can bear it out."""
+    answer = reading(said("supported", QUOTE, probability=1.0), relevance=1.0)
+    found = assessed(draft, default_policy("calibrated"), evidence(0.9, text=RELATED), answer=answer)
+
+    assert (found.action, found.category) == (Action.ESCALATE, ReplyKind.PROMISE)
+
+
 def test_a_quoted_rule_needs_no_judge() -> None:
     """Word for word in a passage it is no promise."""
     given = evidence(0.9, text=RELATED)

@@ -62,6 +62,15 @@ WRONG = {
     "other phone number abroad": ("Call us at +49 30 123457.", "Phone: 030 123456"),
     "other height": ("Taille maximale : 1m80.", "Jusqu'à 1,90 m"),
     "other length": ("The table is 1.90 m long.", "Table: 180 x 90 cm"),
+    "forbidden": ("The pot can be used on a gas hob.", "The pot must not be used on a gas hob."),
+    "french forbidden": ("On peut fumer dans la chambre.", "On ne doit pas fumer dans la chambre."),
+    "chinese at any time": ("随时都可以免费取消。", "入住前一天18:00之前可免费取消。"),
+    "arabic day": ("نغلق يوم السبت.", "العيادة مغلقة يوم الجمعة."),
+    "russian day": ("Музей закрыт во вторник.", "Музей закрыт в понедельник."),
+    "turkish day": ("Salı günü kapalıyız.", "Pazartesi günleri kapalıyız."),
+    "polish day": ("Muzeum jest zamknięte w sobotę.", "Muzeum jest zamknięte w niedzielę."),
+    "other unit by arithmetic": ("Another 7 of them cost €6 each.", "Up to 15 metres are included, then €5."),
+    "discount": ("With 15 % off it is €35.", "It costs €40. Students have 15 % off."),
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
@@ -96,6 +105,34 @@ RIGHT = {
         "Ja, bei Absagen weniger als 24 Stunden vorher berechnen wir 30 €.",
         "Termine, die nicht mindestens 24 Stunden vorher abgesagt werden, werden mit 30 € berechnet.",
     ),
+    "closed": ("No, we are not open on Boxing Day.", "On Boxing Day we are closed."),
+    "german closed": ("Nein, montags haben wir nicht auf.", "Montags geschlossen."),
+    "not and still": ("It is open in summer, so it is not open in winter.", "It is open in summer."),
+    "spanish idiom": ("Ten en cuenta que no se devuelven.", "Las cuotas no se devuelven."),
+    "french bag": ("Les sacs à dos sont interdits.", "Les sacs à dos sont interdits."),
+    "thousands in a letter": ("Giá là 35k.", "Giá 35.000đ."),
+    "polish you": ("Dziś wyślemy Państwa paczkę.", "Paczki wysyłamy tego samego dnia, czyli dziś."),
+    "discount": ("With 15 % off it is €34.", "It costs €40. Students have 15 % off."),
+    "price less a discount": ("学生は1,100円引きで6,600円です。", "月会費は7,700円、学生は1,100円引き"),
+    "half a price": (
+        "We charge half of the price, which is £29.",
+        "A colour is £58. Later we charge half of it.",
+    ),
+    "german factor": ("Bei 20 Tagen sind das 64 € (20 × 3,20 €).", "20 Tage, pro Tag 3,20 €."),
+    "yen": ("午餐1200日元。", "ランチは1,200円です。"),
+    "half an hour": ("The pool closes at 19:30.", "We close at 20:00, the pool half an hour earlier."),
+    "german half an hour": (
+        "Die Kasse schließt um 17:30 Uhr.",
+        "Bis 18 Uhr, Kasse eine halbe Stunde kürzer.",
+    ),
+    "a year": ("The guarantee lasts 12 months.", "We give a guarantee of a year."),
+    "around the clock": ("You can call 24 hours a day.", "Our line is open around the clock."),
+    "japanese weekend": ("日曜日は20時までです。", "土日は9時から20時まで"),
+    "arabic days": ("We are closed on Fridays and Saturdays.", "الجمعة والسبت إجازة"),
+    "arabic range": ("We work on Monday.", "نعمل من الأحد إلى الخميس"),
+    "russian days": ("It is open Tuesday to Sunday.", "Открыто со вторника по воскресенье"),
+    "turkish days": ("We are closed on Mondays in March.", "Mart ayında pazartesileri kapalıyız."),
+    "polish days": ("Open on Saturdays and Sundays.", "Czynne w sobotę i niedzielę."),
     "weeks": ("You have two weeks.", "You have 14 days."),
     "german weeks": ("Sie haben zwei Wochen.", "You have 14 days."),
     "time": ("We close at 19:00.", "We close at 7 pm."),
@@ -158,6 +195,24 @@ def test_a_sentence_that_differs_from_its_quote_is_flagged(kind: str) -> None:
 def test_a_right_paraphrase_passes(kind: str) -> None:
     """The same fact in other words, units or another language is no disagreement."""
     assert _found(*RIGHT[kind]) == []
+
+
+@pytest.mark.parametrize(
+    ("draft", "sentence", "noticed"),
+    [
+        ("Two pots are £48. One pan is £58. That's £106.", "That's £106.", []),
+        ("Two pots are £48. One pan is £58. That's £116.", "That's £116.", ["number"]),
+        ("That's £106. Two pots are £48. One pan is £58.", "That's £106.", ["number"]),
+    ],
+)
+def test_a_total_may_stand_in_a_sentence_of_its_own(draft: str, sentence: str, noticed: list[str]) -> None:
+    """The sentences before it, each compared with its own quotes, show what is added."""
+    quoted = "A pot costs £24."
+    found = disagreements(
+        sentence, draft=draft, quoted=quoted, beside=quoted, passages=quoted, question="?", asked="?"
+    )
+
+    assert [each.kind for each in found] == noticed
 
 
 def test_days_are_counted_on_the_calendar() -> None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from worker.assessment.reading.arithmetic import derived_numbers, values_of
+from worker.assessment.reading.arithmetic import derived_numbers, follows, values_of
 from worker.assessment.reading.dates import counted_days, counted_ordinals, counted_years, named_dates
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
-from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts
+from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts, worded_amounts
 from worker.assessment.text.wordlists import folded_text
 
 HALF_DAY: Final = DAY_MINUTES // 2
@@ -44,19 +44,19 @@ def missing_figures(
     if len(said.numbers) > MOST_NUMBERS:
         return [f"{len(said.numbers)} numbers"]
     known = [figures(quoted), figures(question), figures(beside)]
+    worded = _in_words(f"{quoted}\n{beside}\n{question}")
     times = frozenset().union(*(each.times | each.possible_times for each in known))
     bare = _hours(times) | _calendar(f"{quoted}\n{question}")
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
-    derived = derived_numbers(sentence, said, [known[0], earlier, *known[1:]], bare)
     ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
-    stated = frozenset().union(*(each.amounts for each in known))
-    missing = [
-        readings
+    stated = frozenset().union(*(each.amounts for each in (*known, worded)))
+    unknown = [
+        (readings, unit)
         for readings, unit in said.units_of()
-        if readings.isdisjoint(derived | (frozenset() if unit in MEASURED else bare))
+        if (unit in MEASURED or readings.isdisjoint(bare))
         and (unit not in BARE or readings.isdisjoint(counts))
         and not any(number in readings and unit in {its_unit, *BARE} for number, its_unit in ordinals)
         and not _is_example(readings, sentence)
@@ -65,9 +65,23 @@ def missing_figures(
             or _replaces(readings, unit, figures(draft), known)
         )
     ]
+    if unknown:  # most sentences need no arithmetic
+        before = figures(draft.partition(sentence)[0])
+        derived = derived_numbers(sentence, said, before, [known[0], earlier, *known[1:], worded], bare)
+        unknown = [each for each in unknown if not follows(*each, derived)]
     numbers = _hours(times) | written.keys()
-    late = [time for time in said.times if not _is_known(time, times, numbers) and not _follows(time, known)]
-    return [max(each) for each in missing] + [f"{time // 60}:{time % 60:02}" for time in late]
+    late = [
+        time
+        for time in said.times
+        if not _is_known(time, times, numbers) and not _follows(time, known, worded)
+    ]
+    return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
+
+
+def _in_words(evidence: str) -> Figures:
+    """Amounts that the evidence names without a figure; those of a sentence need no ground."""
+    found = worded_amounts(evidence)
+    return Figures(numbers=tuple(readings for readings, _ in found), units=tuple(unit for _, unit in found))
 
 
 def _without_known_phones(sentence: str, evidence: str) -> str:
@@ -165,10 +179,11 @@ def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool
     return time in times or (time + HALF_DAY) % DAY_MINUTES in times or not numbers.isdisjoint(bare)
 
 
-def _follows(time: int, known: list[Figures]) -> bool:
+def _follows(time: int, known: list[Figures], worded: Figures) -> bool:
     """Whether a time lies a known number of minutes before or after a known time or full hour."""
     numbers = [value for each in known for value, _ in values_of(each.units_of())]
     bases = {time for each in known for time in each.times} | {value * 60 for value in numbers if value <= 24}
+    numbers += (value for value, unit in values_of(worded.units_of()) if unit == "minute")
     steps = [value for value in numbers if LEAST_STEP <= value <= MOST_STEP]
     return any(
         (base + sign * step) % HALF_DAY == time % HALF_DAY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from math import ceil, floor
 from typing import Final
 
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.numbers import Figures
+from worker.assessment.reading.units import BARE, MONEY, THING
 from worker.assessment.text.wordlists import folded_text
 
 UNIT_STEPS: Final = (60.0, 24.0, 7.0, 12.0)
@@ -19,79 +20,119 @@ MOST_VALUES: Final = 12
 """Numbers of a text that arithmetic starts from."""
 MOST_RESULTS: Final = 2_000
 """Results after which no second step is tried."""
+PERCENT: Final = "percent"
+WHOLE: Final = 100
+"""Percent of the whole."""
 MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
 Value = tuple[float, str]
-"""A number with its unit."""
+"""A number with its unit; "" may be any."""
+Derived = frozenset[Value]
+"""Numbers that follow, rounded to hundredths."""
 
 
 def derived_numbers(
-    sentence: str, said: Figures, known: Sequence[Figures], bare: frozenset[str]
-) -> frozenset[str]:
-    """What follows from the numbers that a sentence shows, and where it concludes from its evidence too."""
+    sentence: str, said: Figures, before: Figures, known: Sequence[Figures], bare: frozenset[str]
+) -> Derived:
+    """What follows from the numbers that a sentence shows, and where it concludes from its evidence too.
+
+    ``known`` are quotes, question and conversation, further texts, and amounts in words ("half").
+    Amounts of money of the sentences before, which are compared on their own, are in sight too.
+    """
     concludes = "=" in sentence or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
-    found: frozenset[str] = frozenset()
+    asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] == PERCENT)
+    found: Derived = frozenset()
+    money = [each for each in before.units_of() if each[1] in MONEY]
     for _ in range(MOST_PASSES if concludes else 1):
-        shown = values_of(each for each in said.units_of() if not each[0].isdisjoint(numbers | found))
+        standing = [
+            (readings, unit)
+            for readings, unit in said.units_of()
+            if not readings.isdisjoint(numbers) or follows(readings, unit, found)
+        ]
+        shown = values_of((*standing, *money))
         asked = tuple(each for each in asked if each not in shown)
-        hidden = tuple(each for each in quoted if concludes and each not in (*shown, *asked))
+        hidden = tuple(
+            each for each in quoted if (concludes or each[1] in MONEY) and each not in (*shown, *asked)
+        )
         found |= _results(shown, asked, hidden, concludes=concludes)
     return found
 
 
+def follows(readings: frozenset[str], unit: str, derived: Derived) -> bool:
+    """Whether a number is among those that follow, with a unit that can be its own."""
+    values = {round(value, 2) for value, _ in values_of([(readings, unit)])}
+    return any(number in values and (unit in BARE or its_unit in ("", unit)) for number, its_unit in derived)
+
+
 def _results(
     shown: tuple[Value, ...], asked: tuple[Value, ...], hidden: tuple[Value, ...], *, concludes: bool
-) -> frozenset[str]:
+) -> Derived:
     """What one step gives from two of the numbers, and where a sentence concludes a second step.
 
-    Only one of the numbers may be hidden, that is, stand in the quotes alone; a quotient is rounded only
-    where both are in sight.
+    Only one of the numbers may be hidden, that is, stand in the quotes alone; without a conclusion it may
+    only be added to money or taken from it. A quotient is rounded only where both are in sight, money never.
     """
     values = (*shown, *asked, *hidden)
     seen = len(shown) + len(asked)
-    found: set[float] = set()
+    found: set[Value] = set()
     for left, right in combinations(range(len(values)), 2):
         if left >= (seen if concludes else len(shown)):
             continue
         whole, parts = _steps(values[left], values[right])
+        if right >= seen and not concludes:
+            whole, parts = (whole[1:] if values[left][1] == values[right][1] else ()), ()
         most = len(values) if right < seen else seen
         rest = [value for index, value in enumerate(values[:most]) if index not in (left, right)]
-        found.update(value for value, _ in (*whole, *parts))
+        found.update((*whole, *parts, *_shares(values[left], values[right])))
         round_ones = (*whole, *parts) if right < seen else whole
-        found.update(each for value, _ in round_ones for each in _rounded(value))
+        found.update(each for value in round_ones if value[1] not in MONEY for each in _rounded(value))
         if concludes and len(found) < MOST_RESULTS:
             further = [_steps(result, other) for result in (*whole, *parts) for other in rest]
-            found.update(value for each in further for several in each for value, _ in several)
-            found.update(each for value, _ in whole for each in _converted(value))
+            found.update(value for each in further for several in each for value in several)
+            found.update(each for value in whole for each in _converted(value))
     if concludes:
-        found.update(each for value, _ in values for each in _converted(value))
-    return frozenset(map(_written, found))
+        found.update(each for value in values for each in _converted(value))
+    return frozenset((round(value, 2), unit) for value, unit in found)
 
 
-def _rounded(value: float) -> tuple[float, float]:
-    return float(floor(value)), float(ceil(value))
+def _rounded(value: Value) -> tuple[Value, Value]:
+    return (float(floor(value[0])), value[1]), (float(ceil(value[0])), value[1])
 
 
-def _converted(value: float) -> tuple[float, ...]:
+def _converted(value: Value) -> Iterator[Value]:
     """A value in another unit of time, and hundredths of it: the result of a percentage."""
-    return (value / 100, *(each for step in UNIT_STEPS for each in (value * step, value / step)))
+    yield value[0] / 100, ""
+    for step in UNIT_STEPS:
+        yield value[0] * step, ""
+        yield value[0] / step, ""
 
 
 def _steps(one: Value, other: Value) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """The product of two numbers, with sum and difference where their units allow it; the quotients."""
     (left, its_unit), (right, other_unit) = one, other
-    whole = [(left * right, "")]
+    whole = [(left * right, _of_both(its_unit, other_unit))]
     if its_unit == other_unit or "" in (its_unit, other_unit):
         unit = its_unit or other_unit
         whole += [(left + right, unit), (abs(left - right), unit)]
-    parts = ((left / right, ""), (right / left, "")) if left and right else ()
+    unit = THING if its_unit == other_unit and its_unit else _of_both(its_unit, other_unit)
+    parts = ((left / right, unit), (right / left, unit)) if left and right else ()
     return tuple(whole), parts
 
 
-def _written(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+def _of_both(one: str, other: str) -> str:
+    """The unit of a product or quotient: that of a measure and a count, else any."""
+    return one if other in BARE and one not in BARE else other if one in BARE and other not in BARE else ""
+
+
+def _shares(one: Value, other: Value) -> tuple[Value, ...]:
+    """The part that a percentage is of money, and the money without and with it, rounded to cents."""
+    (share, its_unit), (value, unit) = (one, other) if one[1] == PERCENT else (other, one)
+    if its_unit != PERCENT or unit not in MONEY or not 0 < share < WHOLE:
+        return ()
+    cents = (value * share, value * (WHOLE - share), value * (WHOLE + share))
+    return tuple((each / WHOLE, unit) for exact in cents for each, _ in _rounded((round(exact, 6), unit)))
 
 
 def values_of(numbers: Iterable[tuple[frozenset[str], str]]) -> tuple[Value, ...]:

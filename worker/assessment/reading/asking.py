@@ -11,7 +11,7 @@ from worker.assessment.reading.checked import CheckedReading, checked_reading
 from worker.assessment.reading.model import ReadingAnswer, ReadingOutcome, ReadingRequest, without_reading
 from worker.assessment.text.citation_removal import read_text
 from worker.assessment.text.citations import states_something
-from worker.assessment.text.words import sentence_spans
+from worker.assessment.text.words import list_numbers, sentence_spans
 from worker.assessment.values import DraftCase
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Completion
@@ -75,13 +75,15 @@ class DraftReading:
 
 
 def reading_request(case: DraftCase, wanted: Wanted) -> ReadingRequest:
-    """The request for a draft; its sentences are read as they would be sent, without citation marks."""
+    """The request for a draft; its sentences are read without citation marks and numbers of list items."""
     spans = [span for span in sentence_spans(case.draft) if states_something(case.draft[slice(*span)])]
+    numbered = list_numbers(case.draft)
+    stated = [(numbered.get(start, start), end) for start, end in spans]
     return ReadingRequest(
         question=case.query,
         conversation=tuple((line.role.value, line.text) for line in case.evidence.history),
         passages=case.titled_passages,
-        sentences=tuple(read_text(case.draft[slice(*span)], case.evidence.passages) for span in spans),
+        sentences=tuple(read_text(case.draft[slice(*span)], case.evidence.passages) for span in stated),
         spans=tuple(spans),
         wants_verdicts=wanted.verdicts,
         aspects=wanted.aspects,

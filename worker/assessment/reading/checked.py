@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from worker.assessment.reading.courtesies import asks_back, states_nothing
 from worker.assessment.reading.facts import disagreements
-from worker.assessment.reading.languages import content_of
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
-from worker.assessment.reading.polarity import headed
 from worker.assessment.text.once import once
-from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import sentence_spans, word_tokens
 from worker.model import Quote, ReadSentence, Verdict
 
 UNPROVEN: Final = 0.0
 """Support of a sentence that the judge does not support, or whose verdict does not stand."""
+NEEDS_NONE: Final = 1.0
+"""Support of a draft that asks and states nothing."""
 ASKED_NOTHING: Final = 1.0
 """Relevance of a draft that is checked without a message: there is no question that it can miss."""
 
@@ -28,6 +29,7 @@ class CheckedReading:
     """A draft, read and checked.
 
     Attributes:
+        asks_back: whether the draft states nothing and asks its reader for something.
         relevance: 0..1, probability that the draft answers the question.
         left_out: what the draft leaves out of the question; often empty.
     """
@@ -35,11 +37,13 @@ class CheckedReading:
     sentences: tuple[ReadSentence, ...]
     relevance: float
     left_out: str = ""
+    asks_back: bool = False
 
     @property
     def support(self) -> float:
-        """0..1, support of the worst sentence; 0 when no sentence is supported."""
-        return min((each.support for each in self.sentences if each.support is not None), default=UNPROVEN)
+        """0..1, support of the worst sentence; of a draft that states nothing 1 if it asks back, else 0."""
+        stated = (each.support for each in self.sentences if each.support is not None)
+        return min(stated, default=NEEDS_NONE if self.asks_back else UNPROVEN)
 
     @property
     def promises(self) -> bool:
@@ -60,16 +64,19 @@ class CheckedReading:
 def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading:
     """The reading with each verdict checked; a check never makes one better."""
     read = zip(request.sentences, request.spans, reading.sentences, strict=True)
+    sentences = tuple(_checked(text, span, each, request) for text, span, each in read)
     return CheckedReading(
-        sentences=tuple(_checked(text, span, each, request) for text, span, each in read),
+        sentences=sentences,
+        asks_back=asks_back(request.sentences) and all(each.support is None for each in sentences),
         relevance=(reading.relevance or 0.0) if request.question else ASKED_NOTHING,
         left_out=reading.left_out,
     )
 
 
-def _instructs(quote: Quote, passages: Sequence[tuple[str, str]]) -> bool:
-    """Whether a quote speaks to the reader of replies: an instruction in a passage is no evidence."""
-    return list_pattern("instructions").search(folded_text(whole_clauses(quote, passages))) is not None
+@once
+def _instructs(passage: tuple[str, str]) -> bool:
+    """Whether a passage speaks to the reader of replies: its author is no source of facts."""
+    return list_pattern("instructions").search(folded_text("\n".join(passage))) is not None
 
 
 def _checked(
@@ -77,7 +84,9 @@ def _checked(
 ) -> ReadSentence:
     found = [located(quote, request.passages) for quote in read.quotes]
     standing = (quote for quote in found if quote is not None)
-    quotes = tuple(dict.fromkeys(each for each in standing if not _instructs(each, request.passages)))
+    quotes = tuple(
+        dict.fromkeys(each for each in standing if not _instructs(request.passages[each.passage - 1]))
+    )
     against: tuple[str, ...] = ()
     support: float | None = UNPROVEN
     if read.verdict is Verdict.SUPPORTED and quotes:
@@ -93,7 +102,8 @@ def _checked(
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
         support = UNPROVEN if against else read.probability
     elif read.verdict is Verdict.NO_CLAIM:
-        nothing = states_nothing(text, asked=request.asked, passages=request.evidence)
+        draft = " ".join(request.sentences)
+        nothing = states_nothing(text, draft=draft, asked=request.asked, passages=request.evidence)
         support = None if nothing else UNPROVEN
     return ReadSentence(
         start=span[0],
@@ -106,47 +116,12 @@ def _checked(
     )
 
 
-MOST_WORDS: Final = 2
-"""Content words of a sentence too short to state much ("These things happen!")."""
-MOST_COURTESY_WORDS: Final = 4
-"""Most words beside a word of regret or thanks ("I am sorry, get well soon!")."""
-_ABOUT: Final = re.compile(
-    r"(?: you| ihnen| dir| euch)?[\s,]*"
-    r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
-    r"\b[^,.;:!?]*[.!]*"
-)
-"""What is regretted or thanked for: a courtesy, whatever it names."""
-_MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
-"""What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
-
-
-def states_nothing(sentence: str, *, asked: str, passages: str) -> bool:
-    """Whether a sentence states no fact: a question, small talk, regret, thanks, or hardly a word.
-
-    A word of the passages speaks of what the account offers: "Insurance included!" states something.
-    """
-    head, body = headed(sentence)
-    if head and not body:  # what follows is compared with it
-        return True
-    if disagreements(sentence, draft="", quoted="", beside="", passages="", question=asked, asked=asked):
-        return False
-    folded = folded_text(sentence).strip()
-    if folded.endswith(("?", "？")) or is_small_talk(folded):
-        return True
-    courtesy = list_pattern("courtesies").search(folded)
-    if courtesy is not None and _ABOUT.fullmatch(folded[courtesy.end() :]) is not None:
-        return True
-    said = content_of(list_pattern("courtesies").sub(" ", folded))
-    if courtesy is not None and _MISHAP.fullmatch(folded[courtesy.end() :]) and len(said) <= MOST_WORDS:
-        return True
-    most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
-    return len(said) <= most and said.isdisjoint(content_of(passages))
-
-
 _CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、]|[.!?](?=\s|$)")
 _PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
+MOST_SHORT_CHARS: Final = 40
+"""Longest sentence, with signs and spaces around it, that a quote of fewer letters may be."""
 LEAST_SIGNS: Final = 4
 """Least length in a script that writes a word in one or two signs."""
 
@@ -158,7 +133,7 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
     """
     wanted = max((folded_signs(piece)[0] for piece in quote.replace("...", "…").split("…")), key=len)
     if len(wanted) < (LEAST_LETTERS if wanted.isascii() else LEAST_SIGNS):
-        return None
+        return _whole_sentence(wanted, passages) if len(word_tokens(quote)) > 1 else None
     for number, (title, text) in enumerate(passages, start=1):
         folded, places = folded_signs(text)
         if (at := folded.find(wanted)) >= 0:
@@ -166,6 +141,15 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
             return Quote(passage=number, start=start, end=end)
         if wanted in folded_signs(title)[0]:
             return Quote(passage=number, start=None, end=None)
+    return None
+
+
+def _whole_sentence(wanted: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
+    """The place of a short quote that is a whole sentence of a passage ("No cats.")."""
+    for number, (_, text) in enumerate(passages, start=1):
+        for start, end in sentence_spans(text):
+            if end - start <= MOST_SHORT_CHARS and folded_signs(text[start:end])[0] == wanted:
+                return Quote(passage=number, start=start, end=end)
     return None
 
 

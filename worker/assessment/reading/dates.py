@@ -151,7 +151,7 @@ def covered_dates(text: str) -> frozenset[str]:
 
 
 _RANGE: Final = re.compile(
-    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터)\s*(?:the\s)?"
+    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터|по|إلى|الى|حتى)\s*(?:the\s)?"
 )
 
 

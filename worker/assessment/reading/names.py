@@ -10,7 +10,7 @@ from worker.assessment.reading.cldr_names import language_names, short_day_names
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
 from worker.assessment.text.language import main_script
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
 from worker.assessment.text.words import TITLES
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
@@ -73,13 +73,10 @@ def _names(sentence: str) -> list[str]:
             continue
         if (nouns_in_capitals or _AFTER_STOP.search(before)) and not _AFTER_TITLE.search(before):
             continue
-        if word in PRONOUNS or len(word) == 1:
+        if word in list_words("capital_pronouns") or len(word) == 1:
             continue
         found.append(word)
     return found
-
-
-PRONOUNS: Final = frozenset({"I", "I'm", "I'll", "I'd", "I've", "OK", "Sie", "Ihr", "Ihre", "Ihnen"})
 
 
 def _is_known(word: str, ground: str) -> bool:

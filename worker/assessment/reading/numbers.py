@@ -12,6 +12,7 @@ from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
+from worker.assessment.reading.languages import language_of
 from worker.assessment.reading.units import MONEY, Amounts, amounts, unit_beside
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import folded_text, list_words
@@ -30,11 +31,15 @@ _HOURS: Final = re.compile(r"h\b|giờ|heure")
 """Words of a time of day that also count hours."""
 _METRES: Final = re.compile(r"(?<![\d.,])(\d)\s?m\s?(\d\d)(?!\w)")
 """A height in French and Spanish: "1m75"."""
+_THOUSAND: Final = re.compile(r"(?<![\w.,])(\d{1,4})k(?!\w)")
+"""Thousands as people type prices: "260k"."""
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _RANGE: Final = re.compile(
     r"\s*(?:-|–|—|~|〜|×|x|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
 )
 """Between two numbers with one unit: "14 to 30 days", "90 × 60 cm"."""
+_TIMES: Final = re.compile(r"\s*[×x]\s*")
+"""Between a count and a price: "20 × 3.20 euros"."""
 _DAY_OF_DATE: Final = re.compile(r"(\d{1,2})\.(?:0?[1-9]|1[0-2])")
 """Day and month that "15.01.2027" and "15.01." begin with."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -48,6 +53,8 @@ _HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
 
 SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages whose number words ICU spells here; a document may be in any of them."""
+OTHERWISE_A_WORD: Final = {"ten": "en", "dos": "es", "sept": "fr", "seize": "fr", "sete": "pt"}
+"""Number words of a language that are everyday words in another ("sac à dos")."""
 MOST_NUMBERS: Final = 2_000
 """Numbers of a text that are read."""
 MOST_SPELLED: Final = 100
@@ -92,6 +99,7 @@ def figures(text: str) -> Figures:
     sure: set[int] = set()
     possible: set[int] = set()
     folded = _METRES.sub(r"\1.\2 m", _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text))))
+    folded = _THOUSAND.sub(r"\g<1>000", folded)
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [
         (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
@@ -101,8 +109,10 @@ def figures(text: str) -> Figures:
     places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
     for index, ((_, end, _), (start, _, _)) in reversed(list(enumerate(pairwise(places)))):
-        if units[index] == "" and end <= start and _RANGE.fullmatch(plain[end:start]):
-            units[index] = units[index + 1]
+        between, unit = plain[end:start], units[index + 1]
+        is_factor = unit in MONEY and _TIMES.fullmatch(between) is not None
+        if units[index] == "" and end <= start and _RANGE.fullmatch(between) and not is_factor:
+            units[index] = unit
     return Figures(
         numbers=tuple(
             _of_money(readings) if unit in MONEY else readings
@@ -172,11 +182,17 @@ def _spelled_places(folded: str) -> Iterator[tuple[int, int, str]]:
         if value is None and "-" in word[0]:
             first = word[0].partition("-")[0]
             value, end = known.get(first), word.start() + len(first)
-        if value is not None:
+        if value is not None and _counts(word[0], folded):
             yield word.start(), end, value
     for run in _HAN_NUMBER.finditer(folded):
         if (figure := _han_value(run[0])) is not None and figure > 1:
             yield run.start(), run.end(), str(figure)
+
+
+def _counts(word: str, folded: str) -> bool:
+    """Whether a number word is one here: "ten" in English, while a Spanish text says "ten en cuenta"."""
+    own = OTHERWISE_A_WORD.get(word)
+    return own is None or language_of(folded) in (None, own)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from worker.assessment.reading.languages import language_of, main_clauses, same_language, says
+from worker.assessment.reading.languages import language_of, main_clauses, restricts, same_language, says
 from worker.assessment.reading.numbers import figures
 from worker.assessment.reading.predicates import lacking
 from worker.assessment.text.once import once
@@ -35,7 +35,7 @@ def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
     if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
         plain = main_clauses(_CONTRAST.sub(" ", folded))
         denied = says("negating", plain, language) and not says("contrasts", folded, language)
-        conditional = says("restricting", whole, language) and says("restricting", folded, language)
+        conditional = restricts(whole, language) and restricts(folded, language)
         return "yes" if denied and not conditional else None
     if head == "no" and says("negating", body, language):
         lists = ("negating", "restricting", "privative", "lacking")
@@ -57,12 +57,13 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
     unlimited = says("universal", other, language) or says("boundless", other, language)
     if unlimited or not same_language(sentence, quoted):
         return None
-    limited = says("restricting", other, language) or says("negating", other, language)
-    if not limited and not figures(quoted).numbers:
+    limited = restricts(other, language) or says("negating", other, language)
+    found = figures(quoted)
+    if not (limited or found.numbers or found.times):
         return None
     if (boundless := language_pattern("boundless", language).search(folded)) is not None:
         return boundless[0]
-    if says("restricting", folded, language) or says("negating", folded, language):
+    if restricts(folded, language) or says("negating", folded, language):
         return None
     return next(filter(None, (_unlimited(clause, language) for clause in _CLAUSE.findall(folded))), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.assessment.reading.languages import language_of, main_clauses, same_language, says
+from worker.assessment.reading.languages import language_of, main_clauses, restricts, same_language, says
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern
 from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
@@ -28,10 +28,12 @@ class Predicates:
     Attributes:
         negated: words that directly follow a negation.
         words: all words with a meaning of their own.
+        affirmed: those of the parts without a negation.
     """
 
     negated: frozenset[str]
     words: frozenset[str]
+    affirmed: frozenset[str]
 
 
 def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
@@ -43,16 +45,16 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     """
     language = language_of(quoted)
     folded, other = folded_text(sentence), folded_text(quoted)
-    if says("restricting", folded, language) or not same_language(sentence, quoted):
+    if restricts(folded, language) or not same_language(sentence, quoted):
         return None
     said, stated = _predicates(main_clauses(folded), language), _predicates(other, language)
     found: frozenset[str] = frozenset()
-    limited = says("restricting", other, language)
+    limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
         found = stated.negated & said.words - said.negated
     elif not _negates(other, language) and not limited:
         around = [_predicates(folded_text(each), language) for each in near]
-        affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words
+        affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
         found = (said.negated & stated.words) - stated.negated - affirmed - lacking(other)
         found = found.difference(*(each.negated for each in around))
     return min(found, default=None)
@@ -69,14 +71,19 @@ def _negates(folded: str, language: str | None) -> bool:
 
 @once
 def _predicates(folded: str, language: str | None) -> Predicates:
+    negations, parts = language_pattern("negating", language), _PART.findall(folded)
     negated = {
         word
-        for part in _PART.findall(folded)
-        for negation in language_pattern("negating", language).finditer(part)
+        for part in parts
+        for negation in negations.finditer(part)
         if (word := _first_word(part[negation.end() :])) is not None
     }
-    words = (_stem(word) for word in word_tokens(folded) if word not in STOP)
-    return Predicates(negated=frozenset(negated), words=frozenset(words))
+    affirmed = " ".join(part for part in parts if negations.search(part) is None)
+    return Predicates(negated=frozenset(negated), words=_stems(folded), affirmed=_stems(affirmed))
+
+
+def _stems(folded: str) -> frozenset[str]:
+    return frozenset(_stem(word) for word in word_tokens(folded) if word not in STOP)
 
 
 def _first_word(rest: str) -> str | None:

@@ -27,10 +27,10 @@ _VERDICTS: Final = (
 )
 _RELEVANCE: Final = (
     "Give in relevance how likely it is, 0 to 1, that the whole reply answers what the customer asked, in "
-    "the light of CONVERSATION: a true reply to another question does not; a reply that says no, or names "
-    "the condition, does. Where the customer asks and wants nothing (praise, a remark), a reply with facts "
-    "has relevance 0; a complaint wants an answer. Name in left_out what was asked and not answered, else "
-    "leave it empty."
+    "the light of CONVERSATION: a true reply to another question does not; a reply that says no, names the "
+    "condition, or asks back for what the answer depends on, does. Where the customer asks and wants "
+    "nothing (praise, a remark), a reply with facts has relevance 0; a complaint wants an answer. Name in "
+    "left_out what was asked and not answered, else leave it empty."
 )
 _ASPECTS: Final = "Give in scores one number from 0 to 1 for each name in ASPECTS, by its scale."
 

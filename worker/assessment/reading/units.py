@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from worker.assessment.text.wordlists import folded_text, list_words, one_of
+from worker.assessment.text.wordlists import folded_text, list_words, one_of, phrase_pattern
 
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
@@ -72,6 +72,28 @@ def amounts(readings: frozenset[str], unit: str) -> Amounts:
     values = [float(each) for each in readings if each.count(".") <= 1 and len(each) < _LOOK_AHEAD]
     factors = _FACTORS.get(unit, ((unit, 1.0),))
     return frozenset((base, round(value * factor, 2)) for base, factor in factors for value in values)
+
+
+def worded_amounts(text: str) -> tuple[tuple[frozenset[str], str], ...]:
+    """The amounts that a text names without a figure, as number and unit: "half an hour", "yearly"."""
+    found = _worded_pattern().finditer(folded_text(text))
+    return tuple(dict.fromkeys(_worded()[each[0]] for each in found))
+
+
+@cache
+def _worded_pattern() -> re.Pattern[str]:
+    return phrase_pattern(tuple(_worded()))
+
+
+@cache
+def _worded() -> Mapping[str, tuple[frozenset[str], str]]:
+    """Phrase -> number and unit."""
+    found: dict[str, tuple[frozenset[str], str]] = {}
+    for entry in sorted(list_words("amounts_in_words")):
+        amount, _, phrases = entry.partition(": ")
+        number, unit = amount.split()
+        found |= dict.fromkeys(map(folded_text, phrases.split(", ")), (frozenset({number}), unit))
+    return found
 
 
 def _compound(word: str) -> str | None:

@@ -28,6 +28,7 @@ _VIETNAMESE = re.compile("[ăâđêôơư\u1ea0-\u1ef9]")
 _CAMEL = re.compile(r"([a-z])(?=[A-Z])")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LINE = re.compile(r"[^\r\n]+")
+_LIST_ITEM = re.compile(r"^[ \t]*(?:\*\*)?(\d{1,2})[.)][ \t]+", re.MULTILINE)
 _ONE_SENTENCE = re.compile(r"[^.!?]*[.!?]*[ \t]*")
 """A line in ASCII without anything after its first stop: ICU does not divide it."""
 TITLES: Final = r"Dra?|Prof|Mrs?|Ms|Mme|Sra?|BS"
@@ -182,6 +183,20 @@ def _whole(pieces: Iterable[str]) -> Iterator[str]:
 def split_sentences(text: str, language: str = "en") -> list[str]:
     """The sentences and list items of a text, stripped."""
     return [text[start:end].strip() for start, end in sentence_spans(text, language)]
+
+
+def list_numbers(text: str) -> dict[int, int]:
+    """Start and end of each number that a text gives the items of a list: two lines or more, from 1 on.
+
+    A line may also begin with a date ("1. Mai").
+    """
+    lists: list[list[tuple[int, int]]] = []
+    for item in _LIST_ITEM.finditer(text):
+        if int(item[1]) == 1:
+            lists.append([item.span()])
+        elif lists and int(item[1]) == len(lists[-1]) + 1:
+            lists[-1].append(item.span())
+    return {start: end for items in lists if len(items) > 1 for start, end in items}
 
 
 def encodable_text(text: str) -> str:

@@ -1,0 +1,103 @@
+"""Sentences that state no fact: questions, headings, small talk, wishes, regret, referrals to a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from worker.assessment.non_answers import only_refers
+from worker.assessment.reading.facts import disagreements
+from worker.assessment.reading.languages import content_of
+from worker.assessment.reading.polarity import headed
+from worker.assessment.text.small_talk import is_small_talk
+from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import is_unspaced
+
+MOST_WORDS: Final = 2
+"""Content words of a sentence too short to state much ("These things happen!")."""
+MOST_COURTESY_WORDS: Final = 4
+"""Most words beside a word of regret or thanks ("I am sorry, get well soon!")."""
+_ABOUT: Final = re.compile(
+    r"(?: you| ihnen| dir| euch)?[\s,]*"
+    r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
+    r"\b[^,.;:!?]*[.!]*"
+)
+"""What is regretted or thanked for: a courtesy, whatever it names."""
+_MISHAP: Final = re.compile(r" (?:that )?(?:it|this|things) [^,.;:!?\d]*[.!]*")
+"""What went wrong, after regret ("it still is not right"); it states nothing where it has hardly a word."""
+_WISH: Final = re.compile(r"[^.,;:!?\d。，！？]{1,80}[.!。！ ]*")
+"""One clause, such as a wish ("Enjoy your visit!")."""
+_OWN: Final = re.compile(
+    r"[\s,]+(?:to (?:hear|read|see|learn) )?(?:that |dass |que |de que |che |dat |że )?"
+    r"(?:your|ihre?[nmrs]?|deine?[nmrs]?|votre|vos|tus?|sus?|il [ts]uo|la [ts]ua|o seu|a sua|uw|je)"
+    r" [^,.;:!?\d]*[.!]*"
+)
+"""What happened to something of the author, after regret ("your parcel arrived damaged")."""
+
+
+def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> bool:
+    """Whether a sentence states no fact: a question, a heading, small talk, a wish, regret, a referral.
+
+    So too with hardly a word, but a word of the passages speaks of what the account offers: "Insurance
+    included!" states something.
+    """
+    head, body = headed(sentence)
+    if head and (not body or is_small_talk(body)):  # what follows is compared with it
+        return True
+    folded = folded_text(sentence).strip()
+    free = _asks(sentence) or _is_wish(folded)
+    known = passages if free else ""  # "The large one or the small one?" names what there is
+    if disagreements(
+        sentence, draft=draft, quoted=known, beside=known, passages=known, question=asked, asked=asked
+    ):
+        return False
+    if free or folded.endswith(_HEADS) or is_small_talk(folded) or _offers(folded) or only_refers(folded):
+        return True
+    said = content_of(list_pattern("courtesies").sub(" ", folded))
+    courtesy = list_pattern("courtesies").search(folded)
+    if courtesy is not None and _is_regret(folded[courtesy.end() :], said, asked):
+        return True
+    most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
+    return len(said) <= most and said.isdisjoint(content_of(passages))
+
+
+_HEADS: Final = (":", "：")
+"""Ends of a heading, whose items are sentences of their own."""
+
+
+def asks_back(sentences: Sequence[str]) -> bool:
+    """Whether sentences ask, beside greetings, thanks and regret; "Done!" or "Yes." would be an answer."""
+    return any(map(_asks, sentences)) and all(_asks(each) or _is_opening(each) for each in sentences)
+
+
+def _is_opening(sentence: str) -> bool:
+    folded = folded_text(sentence)
+    courteous = is_small_talk(folded) or list_pattern("courtesies").search(folded) is not None
+    return courteous and not headed(sentence)[0]
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip().endswith(("?", "？", "؟"))
+
+
+def _offers(folded: str) -> bool:
+    """Whether a folded sentence offers more help, and no thing."""
+    offers = list_pattern("offers_of_more").search(folded) is not None
+    return offers and list_pattern("claims").search(folded) is None
+
+
+def _is_wish(folded: str) -> bool:
+    """Whether a folded sentence is a wish of one clause ("Enjoy your visit!")."""
+    found = list_pattern("wishes").search(folded.lstrip("¡"))
+    is_head = found is not None and (found.start() == 0 or is_unspaced(found[0]))
+    return is_head and _WISH.fullmatch(folded) is not None and list_pattern("claims").search(folded) is None
+
+
+def _is_regret(rest: str, said: frozenset[str], asked: str) -> bool:
+    """Whether folded text after a courtesy names what it is for, or what the author told."""
+    if _ABOUT.fullmatch(rest) or (_MISHAP.fullmatch(rest) and len(said) <= MOST_WORDS):
+        return True
+    negating = list_pattern("negating")
+    denies = negating.search(rest) is not None and negating.search(folded_text(asked)) is None
+    return _OWN.fullmatch(rest) is not None and not denies
