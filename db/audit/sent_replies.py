@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from db.answers.state import answered_decisions
 from db.answers.tables import answers
@@ -19,11 +20,19 @@ from worker.reasons import Reason
 
 REPLY_REASONS: Final = tuple(each for each in Reason if each.spec.decision is DecisionKind.RESPOND)
 """The endings with a reply; the index of account and reason finds them."""
-MODERATION_SCORES: Final = '$.stages[*] ? (@.stage == "moderation").detail.highest'
+MODERATION_SCORES: Final = '$[*] ? (@.stage == "moderation").detail.highest'
 PATIENCE_S: Final = 0.3
 CANDIDATES: Final = 4
 """Decisions and answers looked at for each reply shown: some were cancelled or answered again."""
 
+_PARTS: Final = (
+    sa.func.jsonb_to_record(ai_decisions.c.snapshot_json)
+    .table_valued(
+        sa.column("assessment", JSONB), sa.column("stages", JSONB), sa.column("erased", JSONB), name="parts"
+    )
+    .render_derived(with_types=True)
+)
+"""Of a snapshot, which is decompressed once for all of them."""
 _KEYS: Final = (ai_decisions.c.created_at, ai_decisions.c.id, ai_decisions.c.event_id)
 
 
@@ -36,7 +45,7 @@ async def newest_replies(
     """
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
-    newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS).subquery()
+    newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS, sa.text(NOT_ERASED)).subquery()
     sent = (
         sa.select(outbox.c.text.label("reply_text"))
         .where(
@@ -84,19 +93,20 @@ async def measured_replies(
 
     None when they could not be read in time.
     """
-    kept = ai_decisions.c.snapshot_json
     columns = (
-        ai_decisions.c.id,
-        ai_decisions.c.created_at,
         ai_decisions.c.confidence,
-        sa.func.coalesce(kept["assessment"]["measured"].as_boolean(), kept.has_key("assessment")).label(
-            "measured"
+        sa.func.coalesce(
+            _PARTS.c.assessment["measured"].as_boolean(), _PARTS.c.assessment.is_not(None)
+        ).label("measured"),
+        sa.func.jsonb_path_query_first(_PARTS.c.stages, sa.text(f"'{MODERATION_SCORES}'::jsonpath")).label(
+            "scores"
         ),
-        sa.func.jsonb_path_query_first(kept, sa.text(f"'{MODERATION_SCORES}'::jsonpath")).label("scores"),
     )
+    keys = _newest_keys(user_id, since, limit, REPLY_REASONS).subquery()
+    query = _with_columns(keys, columns).where(_PARTS.c.erased.is_(None))
     try:
         async with statement_limit(connection, PATIENCE_S):
-            return await all_rows(connection, newest_of_reasons(columns, user_id, since, limit))
+            return await all_rows(connection, query)
     except TooSlow:
         return None
 
@@ -108,11 +118,21 @@ def newest_of_reasons(
     limit: int,
     reasons: Sequence[Reason] = REPLY_REASONS,
 ) -> sa.Select[Any]:
-    """The newest decisions of some reasons."""
-    return _with_columns(_newest_keys(user_id, since, limit, reasons).subquery(), columns)
+    """The newest decisions of some reasons, without erased ones, which count towards the limit.
+
+    To see that a decision was erased, its snapshot is decompressed: once, with its other columns.
+    """
+    keys = _newest_keys(user_id, since, limit, reasons)
+    return _with_columns(keys.subquery(), columns).where(sa.text(NOT_ERASED))
 
 
-def _newest_keys(user_id: str, since: datetime, limit: int, reasons: Sequence[Reason]) -> sa.Select[Any]:
+def _newest_keys(
+    user_id: str,
+    since: datetime,
+    limit: int,
+    reasons: Sequence[Reason],
+    *conditions: sa.ColumnElement[bool] | sa.TextClause,
+) -> sa.Select[Any]:
     """Those of each reason in the order of its index, then merged.
 
     One query for all reasons reads and sorts every reply of a busy account.
@@ -123,7 +143,7 @@ def _newest_keys(user_id: str, since: datetime, limit: int, reasons: Sequence[Re
             ai_decisions.c.user_id == user_id,
             ai_decisions.c.reason_code == str(reason),
             ai_decisions.c.created_at >= since,
-            sa.text(NOT_ERASED),
+            *conditions,
         )
         .order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc())
         .limit(limit)
