@@ -97,6 +97,7 @@ def _environment() -> Environment:
         "when_exact": times.exact_time_element,
         "translated": gettext,
         "role_name": access.role_name,
+        "role_on": access.role_on,
         "delivery_state": states.delivery_state,
         "localized": numbers.localized,
         "words": breakable_code,
