@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -12,6 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from db.answers.state import answered_decisions
 from db.answers.tables import answers
 from db.audit.search import TooSlow, statement_limit
+from db.columns import Timestamp
 from db.connection import Connection
 from db.rows import Row, all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
@@ -25,6 +27,7 @@ PATIENCE_S: Final = 0.3
 CANDIDATES: Final = 4
 """Decisions and answers looked at for each reply shown: some were cancelled or answered again."""
 
+_Given: TypeAlias = "str | datetime | sa.BindParameter[Any]"
 _PARTS: Final = (
     sa.func.jsonb_to_record(ai_decisions.c.snapshot_json)
     .table_valued(
@@ -43,6 +46,14 @@ async def newest_replies(
 
     ``answered_by``: the person; None for the AI.
     """
+    async with statement_limit(connection, PATIENCE_S):
+        return await all_rows(connection, _newest_replies(limit), {"user_id": user_id, "since": since})
+
+
+@cache
+def _newest_replies(limit: int) -> sa.Select[Any]:
+    """Built once: to compose it took as long as to run it."""
+    user_id, since = sa.bindparam("user_id", type_=sa.Text), sa.bindparam("since", type_=Timestamp)
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
     newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS, sa.text(NOT_ERASED)).subquery()
@@ -61,12 +72,10 @@ async def newest_replies(
     of_people = _newest_answers(user_id, since, limit).subquery()
     both = sa.union_all(by_ai.join_from(newest, sent, sa.true()), sa.select(of_people)).subquery()
     shown = sa.select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit).subquery()
-    query = _with_columns(shown, (*columns, shown.c.reply_text, shown.c.answered_by))
-    async with statement_limit(connection, PATIENCE_S):
-        return await all_rows(connection, query)
+    return _with_columns(shown, (*columns, shown.c.reply_text, shown.c.answered_by))
 
 
-def _newest_answers(user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
+def _newest_answers(user_id: _Given, since: _Given, limit: int) -> sa.Select[Any]:
     found, given = answered_decisions.c, answers.c
     newest = (
         sa.select(given.id)
@@ -127,8 +136,8 @@ def newest_of_reasons(
 
 
 def _newest_keys(
-    user_id: str,
-    since: datetime,
+    user_id: _Given,
+    since: _Given,
     limit: int,
     reasons: Sequence[Reason],
     *conditions: sa.ColumnElement[bool] | sa.TextClause,
