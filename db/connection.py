@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeVar, overload
 
+import orjson
 import psycopg
 import sqlalchemy as sa
 from psycopg.abc import Params, Query
 from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_loads
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.util import LRUCache
 
@@ -23,6 +25,9 @@ KEPT: Final = 1000
 Value = TypeVar("Value")
 
 _compiled: Final[LRUCache[Any, Any]] = LRUCache(KEPT)
+
+
+set_json_loads(orjson.loads)
 
 
 class Rows:

@@ -123,7 +123,7 @@ queue_items: Final = table(
     ),
     index("ix_queue_items_open", "queue_id", "id", where="done_at IS NULL"),
     index("ix_queue_items_by_decision", "decision_id"),
-    index("ix_queue_items_done_at", "done_at"),
+    index("ix_queue_items_done_at", "done_at", where="review_id IS NOT NULL"),
     index("ix_queue_items_claimed_by", "claimed_by", where="done_at IS NULL"),
     index("ix_queue_items_assigned_to", "assigned_to", where="done_at IS NULL AND assigned_to IS NOT NULL"),
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from markupsafe import Markup
+
 from db.people.api_tokens import TokenScope
-from db.people.records import EVERY_ACCOUNT, Person, Role
+from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.languages import gettext, mark
+from review.languages.template_texts import text
 
 
 class Right(StrEnum):
@@ -92,6 +95,13 @@ ROLE_NAMES: Final[dict[Role, str]] = {
 def role_name(role: Role) -> str:
     """A role in words."""
     return gettext(ROLE_NAMES[role])
+
+
+def role_on(grant: RoleGrant) -> Markup:
+    """A role and its account in words."""
+    account = gettext("every account") if grant.user_id == EVERY_ACCOUNT else grant.user_id
+    message = mark("%(role)s on <bdi>%(account)s</bdi>")
+    return text(message, role=role_name(grant.role), account=account)
 
 
 def missing_right_message(right: Right, user_id: str | None = None) -> str:

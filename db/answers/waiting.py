@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from db.answers.state import AnswerState
 from db.answers.tables import held_drafts
+from db.audit.decisions_by_id import found_decisions
 from db.connection import Connection
-from db.identifiers import uuid_time_bounds
-from db.rows import Row, all_rows, first_value, rows_as
+from db.rows import Row, all_rows, first_value, from_row, rows_as
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions
 
 LISTED_FOR: Final = timedelta(days=30)
@@ -81,6 +81,17 @@ WAITING: Final = f"""
     ({OPEN}) UNION ALL ({LEFT_UNANSWERED}) UNION ALL ({HELD}) ORDER BY since, decision_id LIMIT %(limit)s
 """
 NUMBER: Final = f"SELECT count(*) FROM ({WAITING}) AS waiting"
+FIRST: Final = f"""
+    SELECT *, count(*) OVER () AS number FROM ({WAITING}) AS waiting
+    ORDER BY since, decision_id LIMIT %(first)s
+"""
+NEXT: Final = f"""
+    WITH waiting AS MATERIALIZED ({WAITING})
+    SELECT counted.number, following.* FROM (SELECT count(*) AS number FROM waiting) AS counted
+        LEFT JOIN (SELECT * FROM waiting WHERE decision_id <> ALL(%(hidden)s)
+            ORDER BY (since, decision_id) > (%(at)s, %(id)s) DESC, since, decision_id LIMIT 1) AS following
+        ON true
+"""
 SINCE: Final = """
     SELECT bool_or(reason_code = 'MESSAGE_DELETED' AND message_id = %(message_id)s) AS deleted,
            bool_or(reason_code = 'MESSAGE_EDITED' AND message_id = %(message_id)s) AS edited,
@@ -152,20 +163,19 @@ async def load_texts(
         .order_by(held_drafts.c.id)
         .limit(1)
     )
+    found, same = found_decisions([each.decision_id for each in items])
     names = ("id", "author_id", "scope", "matched_rule", "message_text", "reason_code")
-    query = sa.select(
-        *(ai_decisions.c[name] for name in names),
-        HIGH_SCORE_CATEGORIES,
-        draft.scalar_subquery().label("draft"),
-    ).where(sa.or_(*(_is_decision(each) for each in items)), sa.text(NOT_ERASED))
-    found = await all_rows(connection, query)
-    return {row["id"]: WaitingText(row=row, draft=row.pop("draft")) for row in found}
-
-
-def _is_decision(item: WaitingItem) -> sa.ColumnElement[bool]:
-    """Found by the time in its id: a range over all items would hold every decision in between."""
-    here = ai_decisions.c.created_at.between(*uuid_time_bounds(item.decision_id))
-    return here & (ai_decisions.c.id == item.decision_id)
+    query = (
+        sa.select(
+            *(ai_decisions.c[name] for name in names),
+            HIGH_SCORE_CATEGORIES,
+            draft.scalar_subquery().label("draft"),
+        )
+        .join_from(found, ai_decisions, same)
+        .where(sa.text(NOT_ERASED))
+    )
+    rows = await all_rows(connection, query)
+    return {row["id"]: WaitingText(row=row, draft=row.pop("draft")) for row in rows}
 
 
 async def count_waiting(
@@ -174,6 +184,34 @@ async def count_waiting(
     """How much waits on these accounts, or on all, counted up to ``most``."""
     values = _values(accounts, now=now, limit=most, after=None)
     return int(await first_value(connection, NUMBER, values))
+
+
+async def first_waiting(
+    connection: Connection, accounts: tuple[str, ...] | None, *, now: datetime, first: int, most: int
+) -> tuple[tuple[WaitingItem, ...], int]:
+    """The first rows of ``list_waiting``, and how much waits, counted up to ``most``."""
+    values = _values(accounts, now=now, limit=most, after=None) | {"first": first}
+    rows = await all_rows(connection, FIRST, values)
+    return tuple(from_row(WaitingItem, each) for each in rows), rows[0]["number"] if rows else 0
+
+
+async def next_waiting(
+    connection: Connection,
+    accounts: tuple[str, ...] | None,
+    current: tuple[datetime, UUID],
+    *,
+    hidden: Collection[UUID],
+    now: datetime,
+    most: int,
+) -> tuple[WaitingItem | None, int]:
+    """What has waited longest of what came after time and id, else of all; and how much waits.
+
+    Both of the ``most`` that have waited longest; None: nothing but the hidden decisions waits.
+    """
+    at, decision_id = current
+    values = _values(accounts, now=now, limit=most, after=None)
+    (row,) = await all_rows(connection, NEXT, values | {"hidden": list(hidden), "at": at, "id": decision_id})
+    return None if row["decision_id"] is None else from_row(WaitingItem, row), row["number"]
 
 
 async def list_waiting(

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from db.answers import state
 from db.answers.state import answered_decisions
+from db.audit.decisions_by_id import found_decisions
 from db.audit.filters import ASSESSED
 from db.connection import Connection
 from db.identifiers import uuid_time_bounds
@@ -49,16 +50,23 @@ SHOWN_DISCLOSURE: Final = """CASE WHEN NOT EXISTS (
 _DISCLOSURE: Final = sa.literal_column(SHOWN_DISCLOSURE, sa.Text).label("reply_disclosure")
 INSTRUCTIONS: Final = sa.text("SELECT prompt FROM ai_rules WHERE user_id = :user_id AND version = :version")
 _KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
-_SENT: Final = ai_decisions.outerjoin(
-    outbox,
-    sa.and_(
+
+
+def _with_reply(source: sa.FromClause) -> sa.FromClause:
+    """Decisions with what was sent; the text that a program may send is in the verdict of its check."""
+    sent = sa.and_(
         outbox.c.user_id == ai_decisions.c.user_id,
         outbox.c.event_id == ai_decisions.c.event_id,
         outbox.c.decision_id == ai_decisions.c.id,
-    ),
-).outerjoin(answered_decisions, answered_decisions.c.decision_id == ai_decisions.c.id)
-_WITH_REPLY: Final = _SENT.outerjoin(checks, checks.c.decision_id == ai_decisions.c.id)
-"""The text that a program may send is in the verdict of its check."""
+    )
+    return (
+        source.outerjoin(outbox, sent)
+        .outerjoin(answered_decisions, answered_decisions.c.decision_id == ai_decisions.c.id)
+        .outerjoin(checks, checks.c.decision_id == ai_decisions.c.id)
+    )
+
+
+_WITH_REPLY: Final = _with_reply(ai_decisions)
 _IN_HISTORY: Final = (
     sa.exists()
     .where(
@@ -158,21 +166,18 @@ def decision_query(decision_id: UUID, *joined: Join) -> sa.Select[Any]:
 
     ``joined`` are further tables, each with its condition; a decision without their row has NULL there.
     """
-    return _query((decision_id,), joined)
-
-
-def _query(ids: Iterable[UUID], joined: Iterable[Join] = ()) -> sa.Select[Any]:
     source: sa.FromClause = _WITH_REPLY
     for table, condition in joined:
         source = source.outerjoin(table, condition)
-    at_its_time = (
-        sa.and_(ai_decisions.c.created_at.between(*uuid_time_bounds(each)), ai_decisions.c.id == each)
-        for each in ids
-    )
+    near = ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id))
+    return _whole(source).where(near, ai_decisions.c.id == decision_id)
+
+
+def _whole(source: sa.FromClause) -> sa.Select[Any]:
     return (
         sa.select(ai_decisions, HIGH_SCORE_CATEGORIES, ASSESSED.label("assessed"), *_REPLY, _DISCLOSURE)
         .select_from(source)
-        .where(sa.or_(*at_its_time), sa.text(NOT_ERASED))
+        .where(sa.text(NOT_ERASED))
     )
 
 
@@ -183,8 +188,14 @@ async def get_decision(connection: Connection, decision_id: UUID) -> DecisionRow
 
 async def get_decisions(connection: Connection, ids: Sequence[UUID]) -> tuple[DecisionRow, ...]:
     """The same of several decisions, in the order of their ids; without erased ones."""
-    found = {row["id"]: row for row in await all_rows(connection, _query(ids))} if ids else {}
-    return tuple(found[each] for each in ids if each in found)
+    if not ids:
+        return ()
+    found, same = found_decisions(ids)
+    query = _whole(
+        _with_reply(found.join(ai_decisions, same))
+    )  # first: the planner keeps long lists in order
+    rows = {row["id"]: row for row in await all_rows(connection, query)}
+    return tuple(rows[each] for each in ids if each in rows)
 
 
 def program_columns(row: DecisionRow) -> DecisionRow:

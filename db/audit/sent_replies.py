@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from db.answers.state import answered_decisions
 from db.answers.tables import answers
 from db.audit.search import TooSlow, statement_limit
+from db.columns import Timestamp
 from db.connection import Connection
 from db.rows import Row, all_rows
 from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
@@ -19,11 +22,20 @@ from worker.reasons import Reason
 
 REPLY_REASONS: Final = tuple(each for each in Reason if each.spec.decision is DecisionKind.RESPOND)
 """The endings with a reply; the index of account and reason finds them."""
-MODERATION_SCORES: Final = '$.stages[*] ? (@.stage == "moderation").detail.highest'
+MODERATION_SCORES: Final = '$[*] ? (@.stage == "moderation").detail.highest'
 PATIENCE_S: Final = 0.3
 CANDIDATES: Final = 4
 """Decisions and answers looked at for each reply shown: some were cancelled or answered again."""
 
+_Given: TypeAlias = "str | datetime | sa.BindParameter[Any]"
+_PARTS: Final = (
+    sa.func.jsonb_to_record(ai_decisions.c.snapshot_json)
+    .table_valued(
+        sa.column("assessment", JSONB), sa.column("stages", JSONB), sa.column("erased", JSONB), name="parts"
+    )
+    .render_derived(with_types=True)
+)
+"""Of a snapshot, which is decompressed once for all of them."""
 _KEYS: Final = (ai_decisions.c.created_at, ai_decisions.c.id, ai_decisions.c.event_id)
 
 
@@ -34,9 +46,17 @@ async def newest_replies(
 
     ``answered_by``: the person; None for the AI.
     """
+    async with statement_limit(connection, PATIENCE_S):
+        return await all_rows(connection, _newest_replies(limit), {"user_id": user_id, "since": since})
+
+
+@cache
+def _newest_replies(limit: int) -> sa.Select[Any]:
+    """Built once: to compose it took as long as to run it."""
+    user_id, since = sa.bindparam("user_id", type_=sa.Text), sa.bindparam("since", type_=Timestamp)
     names = ("id", "created_at", "user_id", "event_id", "scope", "message_text", "matched_rule")
     columns = (*(ai_decisions.c[name] for name in names), HIGH_SCORE_CATEGORIES)
-    newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS).subquery()
+    newest = _newest_keys(user_id, since, CANDIDATES * limit, REPLY_REASONS, sa.text(NOT_ERASED)).subquery()
     sent = (
         sa.select(outbox.c.text.label("reply_text"))
         .where(
@@ -52,12 +72,10 @@ async def newest_replies(
     of_people = _newest_answers(user_id, since, limit).subquery()
     both = sa.union_all(by_ai.join_from(newest, sent, sa.true()), sa.select(of_people)).subquery()
     shown = sa.select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit).subquery()
-    query = _with_columns(shown, (*columns, shown.c.reply_text, shown.c.answered_by))
-    async with statement_limit(connection, PATIENCE_S):
-        return await all_rows(connection, query)
+    return _with_columns(shown, (*columns, shown.c.reply_text, shown.c.answered_by))
 
 
-def _newest_answers(user_id: str, since: datetime, limit: int) -> sa.Select[Any]:
+def _newest_answers(user_id: _Given, since: _Given, limit: int) -> sa.Select[Any]:
     found, given = answered_decisions.c, answers.c
     newest = (
         sa.select(given.id)
@@ -84,19 +102,20 @@ async def measured_replies(
 
     None when they could not be read in time.
     """
-    kept = ai_decisions.c.snapshot_json
     columns = (
-        ai_decisions.c.id,
-        ai_decisions.c.created_at,
         ai_decisions.c.confidence,
-        sa.func.coalesce(kept["assessment"]["measured"].as_boolean(), kept.has_key("assessment")).label(
-            "measured"
+        sa.func.coalesce(
+            _PARTS.c.assessment["measured"].as_boolean(), _PARTS.c.assessment.is_not(None)
+        ).label("measured"),
+        sa.func.jsonb_path_query_first(_PARTS.c.stages, sa.text(f"'{MODERATION_SCORES}'::jsonpath")).label(
+            "scores"
         ),
-        sa.func.jsonb_path_query_first(kept, sa.text(f"'{MODERATION_SCORES}'::jsonpath")).label("scores"),
     )
+    keys = _newest_keys(user_id, since, limit, REPLY_REASONS).subquery()
+    query = _with_columns(keys, columns).where(_PARTS.c.erased.is_(None))
     try:
         async with statement_limit(connection, PATIENCE_S):
-            return await all_rows(connection, newest_of_reasons(columns, user_id, since, limit))
+            return await all_rows(connection, query)
     except TooSlow:
         return None
 
@@ -108,11 +127,21 @@ def newest_of_reasons(
     limit: int,
     reasons: Sequence[Reason] = REPLY_REASONS,
 ) -> sa.Select[Any]:
-    """The newest decisions of some reasons."""
-    return _with_columns(_newest_keys(user_id, since, limit, reasons).subquery(), columns)
+    """The newest decisions of some reasons, without erased ones, which count towards the limit.
+
+    To see that a decision was erased, its snapshot is decompressed: once, with its other columns.
+    """
+    keys = _newest_keys(user_id, since, limit, reasons)
+    return _with_columns(keys.subquery(), columns).where(sa.text(NOT_ERASED))
 
 
-def _newest_keys(user_id: str, since: datetime, limit: int, reasons: Sequence[Reason]) -> sa.Select[Any]:
+def _newest_keys(
+    user_id: _Given,
+    since: _Given,
+    limit: int,
+    reasons: Sequence[Reason],
+    *conditions: sa.ColumnElement[bool] | sa.TextClause,
+) -> sa.Select[Any]:
     """Those of each reason in the order of its index, then merged.
 
     One query for all reasons reads and sorts every reply of a busy account.
@@ -123,7 +152,7 @@ def _newest_keys(user_id: str, since: datetime, limit: int, reasons: Sequence[Re
             ai_decisions.c.user_id == user_id,
             ai_decisions.c.reason_code == str(reason),
             ai_decisions.c.created_at >= since,
-            sa.text(NOT_ERASED),
+            *conditions,
         )
         .order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc())
         .limit(limit)

@@ -83,10 +83,13 @@ async def load_suggestions(
     *,
     key: str | None = None,
     examples: int = EXAMPLES,
+    illustrated: int = MOST_TOPICS,
     most: int = MOST_DECISIONS,
     patience_s: float = PATIENCE_S,
 ) -> Suggestions:
     """The suggestions of the newest ``most`` decisions of ``filters``; with ``key`` only this topic.
+
+    The first ``illustrated`` topics have the rows of ``examples`` decisions each, the others of none.
 
     Raises:
         TooSlow: they could not be read in ``patience_s``.
@@ -96,9 +99,14 @@ async def load_suggestions(
     complete, rows = len(rows) <= most, rows[:most]
     groups = {name: found for name, found in _groups(rows).items() if key in (None, name)}
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_TOPICS]
-    shown = {row["id"]: row["created_at"] for _, found in ordered for _, row in found[:examples]}
+    shown = {
+        row["id"]: row["created_at"] for _, found in ordered[:illustrated] for _, row in found[:examples]
+    }
     texts = await shown_decisions(connection, shown) if shown else {}
-    topics = tuple(_suggestion(name, found, texts, examples) for name, found in ordered)
+    topics = tuple(
+        _suggestion(name, found, texts, examples if place < illustrated else 0)
+        for place, (name, found) in enumerate(ordered)
+    )
     return Suggestions(topics=topics, decisions=len(rows), complete=complete)
 
 
@@ -109,13 +117,15 @@ def topic_key(topic: str) -> str:
 
 def _groups(rows: Iterable[Row]) -> dict[str, list[tuple[str, Row]]]:
     """The topics as written, with their decisions, by key; a decision counts once for a topic."""
-    groups: dict[str, dict[UUID, tuple[str, Row]]] = defaultdict(dict)
+    groups: dict[str, list[tuple[str, Row]]] = defaultdict(list)
     key_of = cache(topic_key)  # most spellings occur several times
     for row in rows:
         for topic in row["topics"]:
             if isinstance(topic, str) and (name := key_of(topic)):
-                groups[name].setdefault(row["id"], (topic, row))
-    return {name: list(found.values()) for name, found in groups.items()}
+                found = groups[name]
+                if not found or found[-1][1] is not row:
+                    found.append((topic, row))
+    return groups
 
 
 def _suggestion(name: str, found: list[tuple[str, Row]], texts: dict[UUID, Row], examples: int) -> Suggestion:

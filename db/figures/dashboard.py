@@ -10,7 +10,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.connection import Connection
+from db.connection import Connection, round_of_reads
 from db.figures import figure_sql
 from db.figures.answers import answered_counts
 from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
@@ -101,21 +101,20 @@ async def _totals(
     """The counts; those of the range before only where ``filters.back`` says which one."""
     values: FigureRow = {"open": hour_of(now)}
     newest: FigureRow = {"step": filters.newest(now), "open": True}
-    found = DashboardFigures(
-        counts=await counted_rows(connection, figure_sql.COUNTED, filters, reach.steps, **values)
-        + tuple(row | newest for row in live),
-        before=(),
+    in_one: FigureRow = values | {"step": 100 * filters.back}
+    async with round_of_reads(connection) as reads:
+        counts = reads.read(counted_rows(connection, figure_sql.COUNTED, filters, reach.steps, **values))
+        answered = reads.read(answered_counts(connection, filters, back=timedelta(), now=now))
+        if filters.back:
+            before = reads.read(counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one))
+            answered_before = reads.read(answered_counts(connection, filters, back=filters.back, now=now))
+    return DashboardFigures(
+        counts=counts.result() + tuple(row | newest for row in live),
+        before=before.result() if filters.back else (),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
-        answered=await answered_counts(connection, filters, back=timedelta(), now=now),
-    )
-    if not filters.back:
-        return found
-    in_one: FigureRow = values | {"step": 100 * filters.back}
-    return replace(
-        found,
-        before=await counted_rows(connection, figure_sql.COUNTED, filters, reach.before, **in_one),
-        answered_before=await answered_counts(connection, filters, back=filters.back, now=now),
+        answered=answered.result(),
+        answered_before=answered_before.result() if filters.back else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -148,7 +149,10 @@ async def person_of_identity(connection: Connection, issuer: str, subject: str) 
 
 
 async def list_people(connection: Connection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
-    """People by login: all, or those who have a role on one of these accounts or on every account."""
+    """People by login: all, or those who have a role on one of these accounts or on every account.
+
+    ``second_factor`` and ``unread`` are not read.
+    """
     rows = await all_rows(connection, _with_roles_on(accounts))
     return tuple(person_from_row(row) for row in rows)
 
@@ -194,7 +198,12 @@ async def grant_role(connection: Connection, person_id: UUID, wanted: RoleGrant,
 
 
 def _grants(row: Row) -> tuple[RoleGrant, ...]:
-    return tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ())
+    return tuple(_grant(*each) for each in row["grants"] or ())
+
+
+@lru_cache(maxsize=4096)
+def _grant(user_id: str, role: str) -> RoleGrant:
+    return RoleGrant(user_id=user_id, role=Role(role))
 
 
 def person_from_row(row: Row) -> Person:
@@ -219,7 +228,7 @@ def owner_from_row(row: Row) -> Person:
 
 
 def _with_roles_on(accounts: tuple[str, ...] | None) -> sa.Select[Any]:
-    query = WITH_GRANTS.order_by(people.c.login)
+    query = sa.select(people, _GRANTS.label("grants")).order_by(people.c.login)
     if accounts is None:
         return query
     here = sa.select(person_roles.c.person_id).where(person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT)))

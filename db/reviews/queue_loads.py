@@ -11,24 +11,30 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.reviews.queues import FOR_PERSON
+from db.reviews.queues import FOR_PERSON, FREE, YOURS
 from db.rows import account_parameters, all_rows
 
 LOADS: Final = sa.text(f"""
-    SELECT i.queue_id,
-           count(*) FILTER (WHERE i.done_at IS NULL
-                            AND (i.claimed_until IS NULL OR i.claimed_until <= :now)) AS waiting,
-           count(*) FILTER (WHERE {FOR_PERSON}) AS for_you,
-           count(*) FILTER (WHERE i.done_at IS NULL AND i.claimed_until > :now) AS held,
-           count(*) FILTER (WHERE i.done_at >= :today AND i.review_id IS NOT NULL) AS done_today,
-           count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)
-                            AND i.first_review IS NULL) AS skipped,
-           min(i.decision_at) FILTER (WHERE i.done_at IS NULL) AS oldest
-    FROM queue_items i
-    WHERE (i.done_at IS NULL OR i.done_at >= :today)
-        AND (NOT i.golden OR i.only_for = :person AND i.done_at IS NULL)
-        AND (:every OR i.user_id = ANY(:accounts))
-    GROUP BY i.queue_id
+    WITH open AS (
+        SELECT i.queue_id, count(*) FILTER (WHERE {FREE}) AS waiting,
+               count(*) FILTER (WHERE {FREE} AND {YOURS}) AS for_you,
+               count(*) FILTER (WHERE i.claimed_until > :now) AS held,
+               count(*) FILTER (WHERE :person = ANY(i.skipped_by) AND i.first_review IS NULL) AS skipped,
+               min(i.decision_at) AS oldest
+        FROM queue_items i
+        WHERE i.done_at IS NULL AND (NOT i.golden OR i.only_for = :person)
+            AND (:every OR i.user_id = ANY(:accounts))
+        GROUP BY i.queue_id
+    ), done AS (
+        SELECT i.queue_id, count(*) AS done_today FROM queue_items i
+        WHERE i.done_at >= :today AND i.review_id IS NOT NULL AND NOT i.golden
+            AND (:every OR i.user_id = ANY(:accounts))
+        GROUP BY i.queue_id
+    )
+    SELECT queue_id, coalesce(waiting, 0) AS waiting, coalesce(for_you, 0) AS for_you,
+           coalesce(held, 0) AS held, coalesce(done_today, 0) AS done_today,
+           coalesce(skipped, 0) AS skipped, oldest
+    FROM open FULL JOIN done USING (queue_id)
 """)
 HOLDERS: Final = sa.text("""
     SELECT queue_id, holder, decision_id, claimed_until AS until FROM (
@@ -49,7 +55,7 @@ FOR_YOU: Final = sa.text(f"""
 """)
 DONE: Final = sa.text("""
     SELECT count(*) FROM queue_items i JOIN decision_reviews r ON r.id = i.review_id
-    WHERE i.queue_id = :queue AND i.done_at >= :since AND r.person_id = :person
+    WHERE i.queue_id = :queue AND i.done_at >= :since AND i.review_id IS NOT NULL AND r.person_id = :person
 """)
 
 

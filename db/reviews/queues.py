@@ -153,9 +153,10 @@ DEALT_TO: Final = """
         SELECT FROM decision_reviews r WHERE r.decision_id = i.decision_id AND r.person_id = :person))
 """
 """Whether an item may be dealt to a person; callers check ``assigned_to`` separately."""
+FREE: Final = "(i.claimed_until IS NULL OR i.claimed_until <= :now)"
+YOURS: Final = f"(i.assigned_to IS NULL OR i.assigned_to = :person) AND {DEALT_TO}"
 FOR_PERSON: Final = f"""
-    i.done_at IS NULL AND (i.claimed_until IS NULL OR i.claimed_until <= :now)
-    AND (i.assigned_to IS NULL OR i.assigned_to = :person) AND {DEALT_TO}
+    i.done_at IS NULL AND {FREE} AND {YOURS}
     AND (NOT i.golden OR i.only_for = :person) AND (:every OR i.user_id = ANY(:accounts))
 """
 """Whether an item waits for a person who reviews these accounts."""

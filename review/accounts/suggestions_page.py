@@ -12,7 +12,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.audit import suggestions
 from db.audit.filters import Filters
-from db.audit.suggestions import EXAMPLES, PATIENCE_S, Suggestion, Suggestions
+from db.audit.suggestions import EXAMPLES, MOST_TOPICS, PATIENCE_S, Suggestion, Suggestions
 from db.rows import Row
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
@@ -24,7 +24,7 @@ from review.http.visit import Visit
 DEFAULT_RANGE: Final = "30d"
 GROUPED: Final = 1_000
 """Newest decisions with suggestions that a page groups; the command line groups more."""
-SHOWN: Final = 40
+SHOWN: Final = 25
 """Topics on the page; a link shows the others."""
 TOPIC_DECISIONS: Final = 200
 """Decisions listed of one topic."""
@@ -51,7 +51,10 @@ async def show_suggestions(visit: Visit) -> Response:
     chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
     key = parameters.get("topic") or None
     examples = EXAMPLES if key is None else TOPIC_DECISIONS
-    found = await load_visible_suggestions(visit, user_id, chosen, key=key, examples=examples)
+    shown = MOST_TOPICS if "all" in parameters else SHOWN
+    found = await load_visible_suggestions(
+        visit, user_id, chosen, key=key, examples=examples, illustrated=shown
+    )
     return visit.render(
         "suggestions.html",
         status=400 if problem else 200,
@@ -62,7 +65,7 @@ async def show_suggestions(visit: Visit) -> Response:
         titles=ranges.TITLES,
         key=key,
         found=found,
-        topics=[_topic_view(visit, each) for each in found.topics[: None if "all" in parameters else SHOWN]],
+        topics=[_topic_view(visit, each) for each in found.topics[:shown]],
         all_link="?" + urlencode(chosen.query | {"all": "yes"}),
         may_edit=visit.may(Right.EDIT_RULES, user_id),
         topic_link=lambda topic: "?" + urlencode(chosen.query | {"topic": topic}),
@@ -87,6 +90,7 @@ async def load_visible_suggestions(
     *,
     key: str | None = None,
     examples: int = EXAMPLES,
+    illustrated: int = MOST_TOPICS,
     most: int = GROUPED,
     patience_s: float = PATIENCE_S,
 ) -> Suggestions:
@@ -102,7 +106,13 @@ async def load_visible_suggestions(
     )
     found = await visit.store.read_lists(
         lambda replica: suggestions.load_suggestions(
-            replica, filters, key=key, examples=examples, most=most, patience_s=patience_s
+            replica,
+            filters,
+            key=key,
+            examples=examples,
+            illustrated=illustrated,
+            most=most,
+            patience_s=patience_s,
         )
     )
     detail = {"what": "suggestions", "rows": len(found.topics)}

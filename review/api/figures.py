@@ -111,7 +111,7 @@ async def show_agreement(visit: Visit) -> Response:
     counts, basis, tables = counted.value
     chosen, account = query.chosen, query.reviews.account
     await visit.log(LoggedAction.FIGURES, user_id=account, detail={"agreement": basis})
-    return JSONResponse(
+    return answer(
         {
             "since": chosen.since.isoformat(),
             "until": chosen.until.isoformat(),
@@ -132,11 +132,16 @@ def _numbers(found: FigureSummary) -> dict[str, Any]:
 
 
 def _line(line: AgreementLine) -> dict[str, Any]:
-    return asdict(line) | {"second": _kappa(line.second)}
+    return _fields(line) | {"second": _kappa(line.second)}
 
 
 def _kappa(found: Kappa | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found) | {"enough": found.enough}
+    return None if found is None else _fields(found) | {"enough": found.enough}
+
+
+def _fields(value: AgreementLine | Kappa) -> dict[str, Any]:
+    """The fields as they are: a page has thousands, which ``asdict`` would copy in depth."""
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 async def list_limits(visit: Visit) -> Response:

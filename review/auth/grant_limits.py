@@ -29,5 +29,7 @@ def may_grant_all_of(admin: Person, person: Person) -> bool:
 
 def visible_roles(admin: Person, person: Person) -> tuple[RoleGrant, ...]:
     """The roles that an administrator sees: on their accounts, and on all."""
-    mine = accounts_with(admin, Right.ADMIN)
-    return tuple(each for each in person.grants if mine is None or each.user_id in {*mine, EVERY_ACCOUNT})
+    if (mine := accounts_with(admin, Right.ADMIN)) is None:
+        return person.grants
+    visible = {*mine, EVERY_ACCOUNT}
+    return tuple(each for each in person.grants if each.user_id in visible)

@@ -56,8 +56,9 @@ async def _list(
     visit: Visit, accounts: tuple[str, ...] | None, *, account: str | None = None, tab: str = ""
 ) -> Response:
     async with visit.store.autocommit() as connection:
-        found = await waiting.list_waiting(connection, accounts, now=visit.now, limit=COUNTED)
-        items = found[:SHOWN]
+        items, count = await waiting.first_waiting(
+            connection, accounts, now=visit.now, first=SHOWN, most=COUNTED
+        )
         texts = await waiting.load_texts(connection, items, visit.now)
     rows = [_row(visit, each, texts.get(each.decision_id)) for each in items]
     drafts = sum(1 for each in rows if each.text and each.text.draft and not each.covered)
@@ -66,7 +67,7 @@ async def _list(
     return visit.render(
         "answers/waiting.html",
         rows=rows,
-        count=len(found),
+        count=count,
         counted=COUNTED,
         answered=query_id(visit, "answered"),
         account=account,
@@ -98,10 +99,8 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     values = await page.load_page(visit, action, inline_panels=False)
     row = values["row"]
     visit.require(Right.REVIEW, row["user_id"])
-    accounts = visit.accounts(Right.REVIEW)
     async with visit.store.autocommit() as connection:
-        number = await waiting.count_waiting(connection, accounts, now=visit.now, most=COUNTED)
-        following = await _following(visit, connection, row)
+        following, number = await _following(visit, connection, row)
     return values | {
         "number": number,
         "counted": COUNTED,
@@ -115,27 +114,31 @@ async def _open_next(visit: Visit, row: DecisionRow) -> Response:
     if (queue_id := query_id(visit, "queue")) is not None:
         return await redirect_to_next(visit, queue_id, ruled_on=row["id"])
     async with visit.store.autocommit() as connection:
-        following = await _following(visit, connection, row)
+        following, _ = await _following(visit, connection, row)
     query = f"answered={row['id']}"
     if following is None:
         return visit.redirect("escalations", query)
     return visit.redirect("escalation", query, decision_id=following.decision_id)
 
 
-async def _following(visit: Visit, connection: Connection, row: DecisionRow) -> WaitingItem | None:
+async def _following(
+    visit: Visit, connection: Connection, row: DecisionRow
+) -> tuple[WaitingItem | None, int]:
     """What has waited longest of what came after this message, else of all; None: nothing else waits.
 
-    A decision that the person holds in a queue is left out: they review it first.
+    Also how much waits. A decision that the person holds in a queue is left out: they review it first.
     """
-    accounts, hidden = visit.accounts(Right.REVIEW), {row["id"]}
-    hidden |= await queue_items.hidden_decisions(connection, visit.person.person_id)
-    for after in ((row["created_at"], row["id"]), None):
-        found = await waiting.list_waiting(
-            connection, accounts, now=visit.now, limit=len(hidden) + 1, after=after
+    accounts, here = visit.accounts(Right.REVIEW), (row["created_at"], row["id"])
+    hidden = {row["id"]} | await queue_items.hidden_decisions(connection, visit.person.person_id)
+    found, number = await waiting.next_waiting(
+        connection, accounts, here, hidden=hidden, now=visit.now, most=COUNTED
+    )
+    if number == COUNTED and found is not None and (found.since, found.decision_id) < here:
+        later = await waiting.list_waiting(
+            connection, accounts, now=visit.now, limit=len(hidden) + 1, after=here
         )
-        if (item := next((each for each in found if each.decision_id not in hidden), None)) is not None:
-            return item
-    return None
+        found = next((each for each in later if each.decision_id not in hidden), found)
+    return found, number
 
 
 CASE: Final = AnswerPlace(template="answers/case.html", load=load_case, stored=_open_next)

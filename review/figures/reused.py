@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar, cast
 from worker.recent import Recent
 
 Value = TypeVar("Value")
-SLOW_S: Final = 0.05
-"""Counting in less is repeated for every request: the server time that a page should keep to."""
+SLOW_S: Final = 0.025
+"""Counting in less is repeated for every request: half of the server time that a page should keep to."""
 REUSE_S: Final = 60.0
 """Figures of a minute ago are good enough for a page that says when they were counted."""
 MOST: Final = 64

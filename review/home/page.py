@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 import structlog
@@ -11,6 +12,7 @@ from db import jobs
 from db.access_log import LoggedAction
 from db.answers import waiting
 from db.collaboration import assignments
+from db.connection import round_of_reads
 from db.figures import dashboard
 from db.reviews import queue_items, queue_loads
 from review.access import Right
@@ -25,6 +27,7 @@ from review.http.visit import Visit
 from review.lists.views_page import load_visible_views
 from review.owner.home_page import owned_account
 from review.queues.queue_loads import load_open_queues
+from worker.cancellation import cancel_all
 
 log = structlog.get_logger(__name__)
 
@@ -37,24 +40,18 @@ async def show_home(visit: Visit) -> Response:
     """The start page: first steps, waiting items, own jobs and the figures of the last 24 hours."""
     if (owned := owned_account(visit.person)) is not None:
         return visit.redirect("owner_home", account=owned)
-    chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
-    found = await visit.store.read_lists(
-        lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
+    chosen = ranges.parse_range({}, visit.now)
+    totals = asyncio.create_task(
+        visit.store.read_lists(
+            lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
+        )
     )
-    async with visit.store.reading() as connection:
-        own: dict[str, Any] = {
-            "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
-            "views": await load_visible_views(visit, connection),
-            "notices": await load_notices(visit, connection),
-            "steps": await load_checklist(visit, connection),
-            "samples": await load_samples(visit, connection),
-            "assigned": 0,
-        }
-        if visit.may(Right.REVIEW):
-            accounts, now = visit.accounts(Right.REVIEW), visit.now
-            own["assigned"] = await assignments.count_own(connection, person_id, accounts)
-            own["queues"] = await load_open_queues(visit, connection)
-            own["held"] = await queue_items.items_held_by(connection, person_id, accounts=accounts, now=now)
+    own = asyncio.create_task(_load_own(visit))
+    try:
+        await asyncio.gather(totals, own)
+    finally:
+        await cancel_all((totals, own))
+    found = totals.result()
     compared = compare_figures(found)
     await visit.log(LoggedAction.FIGURES, detail=range_log_detail(chosen))
     return visit.render(
@@ -63,8 +60,31 @@ async def show_home(visit: Visit) -> Response:
         compared=compared.before is not None,
         missing=found.missing,
         link=lambda tile: tile.link(chosen, {}),
-        **own,
+        **own.result(),
     )
+
+
+async def _load_own(visit: Visit) -> dict[str, Any]:
+    """What the page shows of the person, in one round of reads."""
+    person_id = visit.person.person_id
+    async with visit.store.reading() as connection, round_of_reads(connection) as reads:
+        own = {
+            "jobs": reads.read(jobs.list_jobs(connection, person_id, limit=MAX_JOBS)),
+            "views": reads.read(load_visible_views(visit, connection)),
+            "notices": reads.read(load_notices(visit, connection)),
+            "steps": reads.read(load_checklist(visit, connection)),
+            "samples": reads.read(load_samples(visit, connection)),
+        }
+        if visit.may(Right.REVIEW):
+            accounts, now = visit.accounts(Right.REVIEW), visit.now
+            own |= {
+                "assigned": reads.read(assignments.count_own(connection, person_id, accounts)),
+                "queues": reads.read(load_open_queues(visit, connection)),
+                "held": reads.read(
+                    queue_items.items_held_by(connection, person_id, accounts=accounts, now=now)
+                ),
+            }
+    return {"assigned": 0} | {name: read.result() for name, read in own.items()}
 
 
 async def show_health(_: Visit) -> Response:

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
-from starlette.routing import NoMatchFound, Route
+from starlette.routing import NoMatchFound, Route, replace_params
 
 KEPT: Final = 512
 """Routes that are found without a search; more than there are pages."""
@@ -21,7 +21,9 @@ def page_path(app: Starlette, name: str, parameters: Mapping[str, object]) -> st
         NoMatchFound: no page has this name and these parameters.
     """
     quoted = {key: quote(str(value), safe="") for key, value in parameters.items()}
-    return str(_named_route(app, name, frozenset(quoted)).url_path_for(name, **quoted))
+    route = _named_route(app, name, frozenset(quoted))
+    path, _ = replace_params(route.path_format, route.param_convertors, quoted)
+    return path
 
 
 @lru_cache(maxsize=KEPT)

@@ -15,9 +15,10 @@ from markupsafe import Markup, escape
 
 from features.feature import hook_mapping, hook_values
 from review import access, content_covers
-from review.languages import gettext, ngettext, numbers, pgettext, times
+from review.languages import gettext, numbers, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.languages.template_texts import plural_text, text, text_in_context
 from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.menu import menu
 from review.words import choices, decisions, states, traces
@@ -85,9 +86,8 @@ def _environment() -> Environment:
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    environment.install_gettext_callables(  # type: ignore[attr-defined]
-        gettext, ngettext, newstyle=True, pgettext=pgettext
-    )
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]  # values are arguments, in trans too
+    environment.globals |= {"_": text, "gettext": text, "ngettext": plural_text, "pgettext": text_in_context}
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.globals |= {"problems": decisions.DRAFT_PROBLEMS, "menu": menu}
     environment.globals |= {"account_tabs": account_tabs, "more_tabs": more_tabs}
@@ -97,6 +97,7 @@ def _environment() -> Environment:
         "when_exact": times.exact_time_element,
         "translated": gettext,
         "role_name": access.role_name,
+        "role_on": access.role_on,
         "delivery_state": states.delivery_state,
         "localized": numbers.localized,
         "words": breakable_code,

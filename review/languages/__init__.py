@@ -31,8 +31,3 @@ def gettext(message: str) -> str:
 def ngettext(singular: str, plural: str, number: int) -> str:
     """A text in the reader's language, in the plural form of the number."""
     return catalogue.get().ngettext(singular, plural, number)
-
-
-def pgettext(context: str, message: str) -> str:
-    """A short text that other languages translate differently in different places."""
-    return catalogue.get().pgettext(context, message)

@@ -63,6 +63,24 @@ def test_a_filter_of_a_constant_follows_each_reader(monkeypatch: pytest.MonkeyPa
     assert shown == ["Replied", pseudo_text("Replied")]
 
 
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ('{{ _("by <bdi>%(name)s</bdi>, 5%%", name=x) }}', "by <bdi>&lt;a&gt;</bdi>, 5%"),
+        ('{{ _("by %(name)s", name=x | safe) }}', "by <a>"),
+        ('{{ ngettext("%(num)s reply of %(name)s", "%(num)s replies", 1, name=x) }}', "1 reply of &lt;a&gt;"),
+        ('{{ ngettext("%(num)s reply", "%(num)s replies", 2) }}', "2 replies"),
+        ('{{ pgettext("verb", "open %(name)s", name=x) }}', "open &lt;a&gt;"),
+        ("{% trans name=x %}<b>{{ name }}</b> 5%{% endtrans %}", "<b>&lt;a&gt;</b> 5%"),
+    ],
+)
+def test_a_text_of_a_template_has_its_own_html_and_escaped_values(template: str, expected: str) -> None:
+    """A value keeps its HTML only when it is marked as safe."""
+    shown = templating._environment().from_string(template).render(x="<a>")
+
+    assert expected == shown
+
+
 def test_a_count_before_a_noun_has_a_plural_form(collected: Catalog) -> None:
     """“1 days” cannot appear; placeholders of bounds and of shares are never 1."""
     plurals = [message.id[1] for message in collected if isinstance(message.id, tuple)]
