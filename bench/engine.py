@@ -15,9 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 import psutil
 import psycopg
@@ -52,6 +53,7 @@ class BenchResult:
         per_s: events a second, from the first published to the last finished.
         rss_mb: largest resident size of the worker's processes together.
         in_flight: most events that ran at once in the worker, if known.
+        waiting_rss_mb: median resident size while no event had ended; of the whole pipeline only.
         moderation_requests: per check, of which a decision makes two; None without moderation.
     """
 
@@ -61,6 +63,7 @@ class BenchResult:
     per_s: float
     rss_mb: float
     in_flight: int | None = None
+    waiting_rss_mb: float | None = None
     moderation_requests: float | None = None
 
 
@@ -70,6 +73,7 @@ class WatchedWorker:
 
     process: psutil.Process
     rss: int = 0
+    waiting_rss: list[int] = field(default_factory=list)
 
     def family(self) -> list[psutil.Process]:
         """The worker and its children."""
@@ -80,9 +84,11 @@ class WatchedWorker:
         times = [each.cpu_times() for each in self.family()]
         return float(sum(each.user + each.system for each in times))
 
-    def look(self) -> None:
-        """Record the size, if it is the largest so far."""
-        self.rss = max(self.rss, sum(each.memory_info().rss for each in self.family()))
+    def look(self) -> int:
+        """The size; recorded if it is the largest so far."""
+        size = sum(each.memory_info().rss for each in self.family())
+        self.rss = max(self.rss, size)
+        return size
 
     def until(self, condition: Callable[[], bool], patience_s: float = 600.0) -> None:
         """Wait for a condition and record the largest size."""
@@ -139,6 +145,7 @@ def measure_events(
         per_s=round(events / elapsed_s),
         rss_mb=round(rss_mb),
         in_flight=in_flight,
+        waiting_rss_mb=round(median(watch.waiting_rss) / 2**20) if watch.waiting_rss else None,
     )
 
 
@@ -266,7 +273,10 @@ def _pipeline_work(redis: Redis, watch: WatchedWorker, events: int) -> int:
     def finished() -> bool:
         nonlocal most
         most = max(most, redis.hlen(f"{{{STREAM}}}:owner"))
-        return redis.xlen(STREAM) == 0
+        left = redis.xlen(STREAM)
+        if left == events:
+            watch.waiting_rss.append(watch.look())
+        return left == 0
 
     publish(redis, range(events))
     watch.until(finished)
