@@ -54,16 +54,12 @@ _SECOND: Final = sa.text(f"""{STANDING}
     GROUP BY 1 ORDER BY 1
 """)
 _REVIEWERS: Final = sa.text(f"""{STANDING}
-    SELECT DISTINCT person_id, person FROM standing
-    WHERE person_id IS NOT NULL AND created_at >= :since ORDER BY person, person_id
-""")
-_EVERY_REVIEWER: Final = sa.text(f"""{STANDING}
     SELECT newest.person_id, newest.person FROM people AS p CROSS JOIN LATERAL (
         SELECT person_id, person FROM standing WHERE person_id = p.id AND created_at >= :since
         ORDER BY created_at DESC LIMIT 1) AS newest
     ORDER BY person, person_id
 """)
-"""Of all accounts: one review of each person, not every review."""
+"""One review of each person, not every review."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +100,7 @@ async def quality_weeks(
 
 async def reviewers_of(connection: Connection, selected: ReviewSelection) -> tuple[tuple[UUID, str], ...]:
     """Id and login of the people with reviews, in the order of their logins."""
-    values = selection_values(selected)
-    rows = await all_rows(connection, _EVERY_REVIEWER if values["accounts"] is None else _REVIEWERS, values)
+    rows = await all_rows(connection, _REVIEWERS, selection_values(selected))
     return tuple((row["person_id"], row["person"]) for row in rows)
 
 
