@@ -70,7 +70,7 @@ def refused_early(run: Run, draft: Draft, history: tuple[Message, ...]) -> Endin
 
 
 async def assessed(run: Run, draft: Draft, history: tuple[Message, ...], *, rechecks: int = 0) -> Draft:
-    """The draft with its assessment; the judge is asked once."""
+    """The draft with its assessment, from one reading by the judge."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
         evidence = _evidence(run, draft, history, rechecks=rechecks)
         policy, set_here = _policy(run, evidence)

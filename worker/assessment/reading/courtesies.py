@@ -95,7 +95,7 @@ def _is_wish(folded: str) -> bool:
 
 
 def _is_regret(rest: str, said: frozenset[str], asked: str) -> bool:
-    """Whether folded text after a courtesy names what it is for, or what the author told."""
+    """Whether folded text after a courtesy names its reason, or what the author wrote."""
     if _ABOUT.fullmatch(rest) or (_MISHAP.fullmatch(rest) and len(said) <= MOST_WORDS):
         return True
     negating = list_pattern("negating")
