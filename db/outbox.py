@@ -46,37 +46,29 @@ The commit compares the same times: with a ``now`` of another clock, a relay wou
 Also of a text at a handoff after the owner changed again: it announces that handoff only.
 """
 FIND_WAITING: Final = f"""
-    WITH overtaken AS (
-        UPDATE outbox o SET cancelled_at = %(now)s,
-            cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
-        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
-            AND (send_before < %(now)s OR {OVERTAKEN})
-            AND ({LOCK})
-        RETURNING id, decision_id, user_id, conversation_id
-    ), cancelled AS MATERIALIZED (
-        SELECT * FROM overtaken
-        UNION
-        SELECT id, decision_id, user_id, conversation_id FROM outbox
-        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NOT NULL
-    ), oldest AS MATERIALIZED (
-        SELECT id, decision_id, user_id, conversation_id FROM outbox o
-        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
-            AND (send_before >= %(now)s OR send_before IS NULL) AND NOT {OVERTAKEN}
-        ORDER BY id LIMIT %(limit)s
-    ), found AS MATERIALIZED (
-        SELECT true AS is_over, *, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
-        FROM cancelled
-        UNION ALL
-        SELECT false, *, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
+    WITH found AS MATERIALIZED (
+        SELECT is_over, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
+        FROM (
+            SELECT *, row_number() OVER (PARTITION BY is_over ORDER BY id) AS place FROM (
+                SELECT id, decision_id, user_id, conversation_id,
+                       cancelled_at IS NOT NULL OR coalesce(send_before < %(now)s, false) OR {OVERTAKEN}
+                           AS is_over
+                FROM outbox o WHERE delivered_at IS NULL AND NOT cancel_settled) AS unsent
+        ) AS placed WHERE is_over OR place <= %(limit)s
     )
     SELECT is_over, id, decision_id, is_locked, set_config('hushgate.waiting', (
         SELECT string_agg(id::text, ',') FROM found WHERE is_locked AND NOT is_over), true) FROM found
 """
 """The waiting replies, and those to settle: too late, forestalled by people, or cancelled by request.
 
-``STILL_WAITING`` reads those that are locked. Without the lock of relays nothing is changed.
+``STILL_WAITING`` reads those that are locked. Simple, because every relay plans it anew.
 """
 FOUND_WAITING: Final = "string_to_array(current_setting('hushgate.waiting', true), ',')::bigint[]"
+SET_CANCELLED: Final = """
+    UPDATE outbox SET cancelled_at = %(now)s,
+        cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
+    WHERE id = ANY(%(ids)s) AND cancelled_at IS NULL
+"""
 CANCEL: Final = """
     WITH cancelled AS (
         UPDATE outbox SET cancel_settled = true WHERE id = ANY(%(ids)s)
@@ -191,10 +183,10 @@ async def waiting_replies(
             yield None
             return
         found, waiting = looked
-        cancelled = {row["id"]: row["decision_id"] for row in found if row["is_over"] and row["is_locked"]}
+        over = {row["id"]: row["decision_id"] for row in found if row["is_over"] and row["is_locked"]}
         sent_before: list[WaitingReply] | None = []
-        if cancelled:
-            sent_before = await _settle(connection, cancelled, now, were_sent)
+        if over:
+            sent_before = await _settle(connection, over, now, were_sent)
             waiting = list(await all_rows(connection, STILL_WAITING))  # one sent may have had the disclosure
         if sent_before is None:
             yield None
@@ -230,17 +222,18 @@ async def record_sent(
 
 
 async def _settle(
-    connection: Connection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
+    connection: Connection, over: Mapping[int, UUID], now: datetime, were_sent: WereSent
 ) -> list[WaitingReply] | None:
-    """Record of each cancelled reply whether it was sent before, and return those that were.
+    """Cancel replies, record of each whether it was sent before, and return those that were.
 
     None when the relay may no longer act.
     """
-    sent = await were_sent(list(cancelled.values()))
+    await connection.execute(SET_CANCELLED, {"ids": list(over), "now": now})
+    sent = await were_sent(list(over.values()))
     if sent is None:
         return None
-    kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
-    await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
+    kept = [row_id for row_id, decision_id in over.items() if decision_id in sent]
+    await connection.execute(CANCEL, {"ids": [row_id for row_id in over if row_id not in kept]})
     return await _record_sent(connection, kept, now)
 
 

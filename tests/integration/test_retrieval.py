@@ -13,7 +13,7 @@ from db.documents import embedding_models, retrieval, storage, vector_index
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.retrieval import PostgresRetriever
 from db.documents.search_statement import search_statement
-from db.pool import Pool
+from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tests.support.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
 from worker.errors import StorageUnavailable
@@ -220,6 +220,22 @@ async def test_hnsw_finds_the_own_chunks_among_many_of_others(
     assert (f"hnsw_{active.embedder_id}",) in indexes
     assert len(found) == 10
     assert all(FoundBy.WORDS is not passage.found_by for passage in found)
+
+
+async def test_postgres_keeps_the_plan_of_a_search(source: Pool, account: str, database_url: str) -> None:
+    """Planning takes longer than searching a small account."""
+    await add(source, RETURNS, user_id=account)
+    async with create_pool(database_url, size=1, application="test") as pool:
+        retriever = PostgresRetriever(pool)
+        for number in range(15):
+            await retriever.search(account, f"Within {number} days?", 5)
+        plans = await values(
+            pool,
+            "SELECT generic_plans FROM pg_prepared_statements WHERE statement ~ 'account AS MATERIALIZED'",
+        )
+
+    ((kept,),) = plans
+    assert kept > 0
 
 
 async def test_the_index_is_what_answers_for_a_large_account(
