@@ -49,19 +49,17 @@ FIND_WAITING: Final = f"""
     WITH found AS MATERIALIZED (
         SELECT is_over, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
         FROM (
-            SELECT *, row_number() OVER (PARTITION BY is_over ORDER BY id) AS place FROM (
-                SELECT id, decision_id, user_id, conversation_id,
-                       cancelled_at IS NOT NULL OR coalesce(send_before < %(now)s, false) OR {OVERTAKEN}
-                           AS is_over
-                FROM outbox o WHERE delivered_at IS NULL AND NOT cancel_settled) AS unsent
-        ) AS placed WHERE is_over OR place <= %(limit)s
+            SELECT id, decision_id, user_id, conversation_id,
+                cancelled_at IS NOT NULL OR coalesce(send_before < %(now)s, false) OR {OVERTAKEN} AS is_over
+            FROM outbox o WHERE delivered_at IS NULL AND NOT cancel_settled ORDER BY id LIMIT %(limit)s
+        ) AS oldest
     )
     SELECT is_over, id, decision_id, is_locked, set_config('hushgate.waiting', (
         SELECT string_agg(id::text, ',') FROM found WHERE is_locked AND NOT is_over), true) FROM found
 """
-"""The waiting replies, and those to settle: too late, forestalled by people, or cancelled by request.
+"""The oldest replies: those that wait, and those to settle: too late, forestalled by people, or cancelled.
 
-``STILL_WAITING`` reads those that are locked. Simple, because every relay plans it anew.
+``STILL_WAITING`` reads those that wait and are locked. Simple, because every relay plans it anew.
 """
 FOUND_WAITING: Final = "string_to_array(current_setting('hushgate.waiting', true), ',')::bigint[]"
 SET_CANCELLED: Final = """
@@ -97,7 +95,8 @@ RECORD_SENT: Final = """
 REPLIES: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
-           CASE WHEN row_number() OVER (
+           CASE WHEN disclosure IS NOT NULL
+                AND row_number() OVER (
                     PARTITION BY user_id, conversation_id, disclosure IS NULL ORDER BY id) = 1
                 AND NOT EXISTS (
                     SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
@@ -192,7 +191,7 @@ async def waiting_replies(
             yield None
             return
         rows = [from_row(WaitingReply, row) for row in waiting]
-        complete = all(row["is_locked"] for row in found)
+        complete = all(row["is_locked"] for row in found) and not (over and len(found) == limit)
         yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
 
 

@@ -39,7 +39,8 @@ class LockedBatch(Generic[Row]):
 
     Attributes:
         connection: within the transaction that locks them.
-        complete: False when rows were left out because their conversation is being taken over.
+        complete: False when rows may wait that are not in it: their conversation is being taken over, or
+            replies to settle were read in their place.
         sent_before: rows that this transaction recorded as delivered: a relay that died had sent them.
     """
 

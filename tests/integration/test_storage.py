@@ -22,7 +22,7 @@ from db.outbox import WaitingReply
 from db.pool import Pool, create_pool
 from db.reviews import remedies
 from tasks.sending import once_stream
-from tasks.sending.relay import Relay
+from tasks.sending.relay import BATCH, Relay
 from tasks.sending.replies import REPLY_ROWS
 from tasks.shards.clients import connect
 from tests.support.decided import CLOCK, new_event, reply_to
@@ -250,6 +250,17 @@ async def test_a_reply_that_waited_too_long_is_held_back(
     assert fresh.event.event_id in await sent(redis)
     assert late.event.event_id not in await sent(redis)
     assert left == ["user"]
+
+
+async def test_replies_held_back_leave_no_later_one_waiting(source: Pool, redis: Redis) -> None:
+    """A relay reads the oldest rows; when it settles some of them, it reads on."""
+    late = CLOCK.now() - timedelta(seconds=1)
+    approved = [replace(decision(), send_before=late if number < 3 else None) for number in range(BATCH + 2)]
+    await asyncio.gather(*(record_decision(source, each) for each in approved))
+    await relay(source, redis).send_all()
+    found = set(await sent(redis))
+
+    assert [each.event.event_id in found for each in approved] == [False] * 3 + [True] * (BATCH - 1)
 
 
 @dataclass(kw_only=True)
