@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
@@ -122,7 +123,10 @@ def main() -> None:
         if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
-        command_line(_named(sys.argv[1:]))()
+        line = command_line(_named(sys.argv[1:]))
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # from now on a command ends its own work
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        line()
     except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))

@@ -103,3 +103,17 @@ def test_a_closed_terminal_ends_a_fleet_that_stays(*, ignored: bool) -> None:
         rest = lines.readlines()
 
     assert (program.wait(), rest[-1]) == (0, "ends\n")
+
+
+def test_an_interrupt_while_a_command_is_loaded_prints_nothing() -> None:
+    """Modules are loaded for up to a second, and a person may have mistyped."""
+    command = [sys.executable, "-X", "importtime", "-m", "cli", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        while "psycopg" not in program.stderr.readline():
+            pass
+        program.send_signal(signal.SIGINT)
+        rest = [line for line in program.stderr if not line.startswith("import time:")]
+
+    assert rest == []
+    assert program.returncode == -signal.SIGINT
