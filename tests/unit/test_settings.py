@@ -81,6 +81,7 @@ def test_all_problems_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> 
         ("DATABASE_URL", "postgresql://u:hunter2@db:99999/x"),
         ("DATABASE_URL", "hunter2"),
         ("REDIS_URL", "redis://:hunter3@cache:port/0"),
+        ("REDIS_URL", "redis://:hunter3@cache/shop"),  # redis-py would use database 0
         ("REDIS_URL", "http://hunter3"),
     ],
 )

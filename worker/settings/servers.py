@@ -22,10 +22,13 @@ def _checked_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
     schemes, value = SCHEMES[str(info.field_name)], url.get_secret_value()
     if not value.startswith(schemes):
         raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
-    places = re.split(r"[/?]", value.partition("://")[2].rpartition("@")[2])[0]
-    found = [ONE_PLACE.fullmatch(place) for place in places.split(",")]  # Postgres may have several
+    scheme, _, rest = value.partition("://")
+    place, _, path = rest.rpartition("@")[2].partition("?")[0].partition("/")
+    found = [ONE_PLACE.fullmatch(each) for each in place.split(",")]  # Postgres may have several
     if not all(each and int(each["port"] or 0) <= 65_535 for each in found):
         raise ValueError("expected a host and a port from 0 to 65535 in the URL")
+    if scheme in ("redis", "rediss") and path.strip("/") and not path.strip("/").isdecimal():
+        raise ValueError("expected the number of a database behind the host, as in redis://host:6379/0")
     return url
 
 
