@@ -304,7 +304,7 @@ ai_decisions: Final = table(
         "message_text",
         postgresql_using="gin",
         postgresql_ops={"message_text": "gin_trgm_ops"},
-        postgresql_with={"gin_pending_list_limit": 256},
+        postgresql_with={"gin_pending_list_limit": 16_384},  # kB; workers merge much earlier
     ),
     index(
         "ix_ai_decisions_marks",

@@ -118,6 +118,12 @@ JOBS: Final = (
         Process.WORKER, "pauses", "limits.read_pauses", "reads what upstreams asked others for", every_s=1.0
     ),
     endless(Process.WORKER, "garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
+    endless(
+        Process.WORKER,
+        "new_texts",
+        "db.audit.new_texts:merge_forever",
+        "merges new texts into their search index",
+    ),
     endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files", "touches the files that probes read"),
     endless(Process.BEAT, "beat_garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
     endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts", "judges alerts and posts changes"),

@@ -93,7 +93,7 @@ REVOKE ALL ON FUNCTION hushgate_add_stream_counts, hushgate_added, hushgate_appe
     hushgate_finish_erasure, hushgate_forget_dropped, hushgate_forget_rows, hushgate_forget_texts,
     hushgate_has_rights, hushgate_in_payload, hushgate_is_held, hushgate_json_forms,
     hushgate_keep_sample_in, hushgate_key_of_buried_gone, hushgate_leaf_names, hushgate_line_is_of,
-    hushgate_lock_log, hushgate_next_erasure_phase, hushgate_next_version, hushgate_payload_is_held,
+    hushgate_lock_log, hushgate_merge_texts, hushgate_next_erasure_phase, hushgate_next_version, hushgate_payload_is_held,
     hushgate_payload_names, hushgate_preview_erasure, hushgate_query_finds, hushgate_query_names,
     hushgate_query_reaches, hushgate_remove_sample, hushgate_request_erasure, hushgate_retention_due,
     hushgate_retention_limit, hushgate_retention_tables, hushgate_return_rollout, hushgate_rollout_figures,
@@ -108,7 +108,7 @@ GRANT EXECUTE ON FUNCTION hushgate_cancel_erasure, hushgate_confirm_erasure, hus
 GRANT EXECUTE ON FUNCTION hushgate_add_stream_counts, hushgate_author_counts, hushgate_begin_erasure, hushgate_drop_partitions,
     hushgate_ensure_partitions, hushgate_erase_again, hushgate_erase_decisions, hushgate_erase_queries,
     hushgate_erase_rows, hushgate_erasure_scope, hushgate_expire_held_drafts, hushgate_finish_erasure,
-    hushgate_next_erasure_phase, hushgate_preview_erasure, hushgate_sign_erasure, hushgate_store_event,
+    hushgate_merge_texts, hushgate_next_erasure_phase, hushgate_preview_erasure, hushgate_sign_erasure, hushgate_store_event,
     hushgate_store_preview, hushgate_sweep_rows, hushgate_take_over_key TO hushgate_worker;
 GRANT EXECUTE ON FUNCTION hushgate_retention_due, hushgate_return_rollout, hushgate_rollout_figures,
     hushgate_word_forms TO hushgate_worker, hushgate_reviewer;

@@ -21,6 +21,13 @@ BEGIN
     RETURN made;
 END $$;
 
+-- Pages that were merged; 0 where the index was dropped.
+CREATE OR REPLACE FUNCTION hushgate_merge_texts() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+    SELECT coalesce(sum(gin_clean_pending_list(relid)), 0)::bigint
+    FROM pg_partition_tree(to_regclass('{schema}.ix_ai_decisions_text')) WHERE isleaf
+$$;
+
 -- A month with held rows stays; hushgate_sweep_rows deletes its other rows.
 CREATE OR REPLACE FUNCTION hushgate_drop_partitions(before date) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
