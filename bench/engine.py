@@ -1,8 +1,8 @@
 """The cost of an event: the bare engine compared with stock Celery, and the whole pipeline, in one run.
 
-CPU is that of the worker process and its children, user and system, from the first event to the last; Redis,
-Postgres and the sandbox are other processes and not counted. Compare ratios within one run only: machines
-differ and are not idle.
+CPU is that of the worker process and its children, user and system, from the first event to the last; Redis
+and the sandbox are other processes and not counted, Postgres is counted by itself. Compare ratios within one
+run only: machines differ and are not idle.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class BenchResult:
         in_flight: most events that ran at once in the worker, if known.
         waiting_rss_mb: median resident size while no event had ended; of the whole pipeline only.
         moderation_requests: per check, of which a decision makes two; None without moderation.
+        postgres_ms: CPU of Postgres per event, milliseconds; of the whole pipeline only.
     """
 
     name: str
@@ -65,6 +66,7 @@ class BenchResult:
     in_flight: int | None = None
     waiting_rss_mb: float | None = None
     moderation_requests: float | None = None
+    postgres_ms: float | None = None
 
 
 @dataclass(slots=True)
@@ -217,10 +219,13 @@ def pipeline(
         name = "pipeline, sandbox" if judge else "pipeline, sandbox, judge off"
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis))
+            postgres = WatchedWorker(psutil.Process(stack.postgres_pid))
+            before_s = postgres.cpu_s()
             result = measure_events(name, watch, events, lambda: _pipeline_work(redis, watch, events))
+            postgres_ms = round((postgres.cpu_s() - before_s) / events * 1000, 3)
         requests = sandbox.calls("moderations") / (2 * events)
     _all_replied(stack.database_url, events)
-    return replace(result, moderation_requests=round(requests, 3))
+    return replace(result, moderation_requests=round(requests, 3), postgres_ms=postgres_ms)
 
 
 def _without_judge() -> BenchResult:
@@ -285,12 +290,13 @@ def _pipeline_work(redis: Redis, watch: WatchedWorker, events: int) -> int:
 
 def table(results: list[BenchResult]) -> Table:
     """The results for people."""
-    shown = Table("", "events", "CPU ms/event", "events/s", "RSS MB", "in flight")
+    shown = Table("", "events", "CPU ms/event", "Postgres ms/event", "events/s", "RSS MB", "in flight")
     for each in results:
         shown.add_row(
             each.name,
             f"{each.events}",
             f"{each.cpu_ms:.3f}",
+            "" if each.postgres_ms is None else f"{each.postgres_ms:.3f}",
             f"{each.per_s}",
             f"{each.rss_mb:.0f}",
             "" if each.in_flight is None else f"{each.in_flight}",
