@@ -113,8 +113,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.NOT_SENT,
         file="db/outbox.py",
-        right="            AND (send_before < %(now)s OR {OVERTAKEN})\n",
-        wrong="            AND (send_before < %(now)s OR o.id %% 10 = 0 OR {OVERTAKEN})\n",
+        right="cancelled_at IS NOT NULL OR coalesce(",
+        wrong="cancelled_at IS NOT NULL OR o.id %% 10 = 0 OR coalesce(",
     ),
     Mutation(
         law=Law.UNAPPROVED,
