@@ -131,6 +131,17 @@ async def test_a_request_is_what_the_sdk_sends(monkeypatch: pytest.MonkeyPatch) 
     assert found["authorization"] == "Bearer key"
 
 
+async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
+    """Such as the version of Azure's API."""
+    with recording() as (url, asked):
+        async with openai_client.client(
+            f"{url}/deployments/d/?api-version=1", "key", connections=2
+        ) as client:
+            await client.post("/moderations", {})
+
+    assert [path for path, *_ in asked] == ["/deployments/d/moderations?api-version=1"]
+
+
 async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the SDK does; an address in NO_PROXY is called directly."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

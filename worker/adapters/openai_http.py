@@ -122,7 +122,7 @@ class ApiClient:
     async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> ApiAnswer:
         """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
         started, outcome = time.perf_counter(), RequestOutcome.ANSWERED
-        url, redirects_left = self.base_url + path, MOST_REDIRECTS
+        url, redirects_left = self._url(path), MOST_REDIRECTS
         try:
             while True:
                 async with await self._sent(method, url, body) as response:
@@ -138,6 +138,11 @@ class ApiClient:
             raise
         finally:
             self._observe(outcome, time.perf_counter() - started)
+
+    def _url(self, path: str) -> str:
+        """The address of a path; a query of the base URL, such as ``api-version``, stands behind it."""
+        base, mark, query = self.base_url.partition("?")
+        return f"{base.rstrip('/')}{path}{mark}{query}"
 
     def _sent(
         self, method: str, url: str, body: Mapping[str, object] | None
