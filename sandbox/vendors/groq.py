@@ -80,6 +80,8 @@ TGI = Vendor(
     ),
     forms=(
         refused("too_long", Meaning.TOO_LONG, "text-generation-inference", 422, {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", "error_type": "validation"}),
+        answered("hidden_too_long", Meaning.TOO_LONG, "text-generation-inference#2749", said({"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 200 `max_new_tokens`", "error_type": "validation"})),
+        refused("bad_call", Meaning.UNUSABLE, "text-generation-inference#2310", 422, {"error": "Tool error: invalid escape at line 3 column 15", "error_type": "tool_error"}),
         refused("overloaded", Meaning.LATER, "text-generation-inference", 429, {"error": "Model is overloaded", "error_type": "overloaded"}),
         refused("loading", Meaning.LATER, "huggingface.co/docs/api-inference", 503, {"error": "Model x is currently loading", "estimated_time": 20.0}),
         VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=413, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=said({"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 1400", "error_type": "Validation"})),

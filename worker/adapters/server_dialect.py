@@ -38,6 +38,7 @@ class Lack(StrEnum):
 
 REMEMBERED_S: Final = 3600.0
 """How long a refusal is remembered: the server may have been changed."""
+OF_A_MOMENT: Final = frozenset({AttemptOutcome.UNFINISHED, AttemptOutcome.RATE_LIMITED})
 REFUSING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 NOT_TAKEN: Final = one_of(
     r"support|unrecognized|unknown|unexpected|extra|invalid|deprecated|disabled",
@@ -121,7 +122,7 @@ def refused_part(error: ApiStatusError, body: RequestBody, lacks: frozenset[Lack
     if error.status not in REFUSING:
         return None
     known = failure(error)
-    if known is None or known.is_too_long or known.cause in {"key", "quota"}:
+    if known is None or known.is_too_long or known.cause in {"key", "quota"} or known.kind in OF_A_MOMENT:
         return None
     words, parts = error_words(error), [each for each in Lack if each not in lacks and _has(body, each)]
     if NOT_TAKEN.search(words):
