@@ -74,6 +74,7 @@ ANTHROPIC_GATEWAY = Vendor(
         refused("on_demand", Meaning.MODEL, "bedrock-access-gateway#73", 400, converse("ValidationException", "Invocation of model ID m with on-demand throughput isn\u2019t supported.")),
         refused("rate", Meaning.LATER, GUIDE, 429, failed("rate_limit_error", "This request would exceed your rate limit"), wait_s=41.0, retry_after="41"),
         refused("credit", Meaning.QUOTA, GUIDE, 400, failed("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")),
+        refused("disabled", Meaning.KEY, "claude-code#8327", 400, failed("invalid_request_error", "This organization has been disabled.")),
         refused("key", Meaning.KEY, GUIDE, 401, failed("authentication_error", "invalid x-api-key")),
         refused("too_long", Meaning.TOO_LONG, GUIDE, 400, failed("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")),
         refused("too_large", Meaning.TOO_LONG, GUIDE, 413, failed("request_too_large", "Request exceeds the maximum size")),

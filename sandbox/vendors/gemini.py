@@ -88,6 +88,7 @@ GEMINI = Vendor(
             400,
             failed(400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}),
         ),
+        refused("location", Meaning.KEY, "OpenManus#803", 400, failed(400, "User location is not supported for the API use.", "FAILED_PRECONDITION")),
         refused("overloaded", Meaning.LATER, GUIDE, 503, failed(503, "The model is overloaded.", "UNAVAILABLE")),
         refused("denied", Meaning.KEY, GUIDE, 403, failed(403, "Permission denied.", "PERMISSION_DENIED")),
         refused(

@@ -40,6 +40,7 @@ GROQ = Vendor(
         refused("reduce", Meaning.TOO_LONG, GUIDE, 400, error("Please reduce the length of the messages or completion.", param="messages")),
         refused("bad_call", Meaning.UNUSABLE, GUIDE, 400, error("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", code="tool_use_failed", failed_generation="<function=x>")),
         refused("bad_json", Meaning.UNUSABLE, GUIDE, 400, error("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")),
+        refused("restricted", Meaning.KEY, "one-api#1764", 400, error("Organization has been restricted. Please reach out to support if you believe this was in error.", code="organization_restricted")),
         refused("capacity", Meaning.LATER, GUIDE, 498, error("Flex tier capacity exceeded", code="capacity_exceeded")),
         refused("old_model", Meaning.MODEL, GUIDE, 400, error("The model `x` has been decommissioned and is no longer supported.", code="model_decommissioned")),
         answered("function_call", Meaning.WHOLE, GUIDE, text(lambda _: '<function=search_documents>{"query": "hours"}</function>')),

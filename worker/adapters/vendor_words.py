@@ -61,6 +61,9 @@ KEY_WORDS: Final = one_of(
     r"\bunauthenticated\b",
     r"^access token (?:invalid|expired)",
     r"^authentication error",
+    r"^(?:this |your )?(?:organi[sz]ation|account|workspace|project) (?:has been|is) "
+    r"(?:disabled|restricted|suspended|deactivated)",
+    r"^user location is not supported",
 )
 QUOTA_WORDS: Final = one_of(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)",
