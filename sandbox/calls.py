@@ -201,7 +201,9 @@ async def _send_form(vendor: Vendor, call: SandboxCall, name: str, number: int, 
         raise BadRequest(str(error)) from error
     whole = orjson.loads(b"".join(call.reply(CallPlan(), number).pieces))
     headers = tuple((key.encode(), value.encode()) for key, value in form.headers.items())
-    await _send_whole(send, form.status, JSON, orjson.dumps(form.body(whole)), headers)
+    body = form.body(whole)
+    kind, content = (EVENTS, body) if isinstance(body, bytes) else (JSON, orjson.dumps(body))
+    await _send_whole(send, form.status, kind, content, headers)
 
 
 async def _refuse_as_vendor(

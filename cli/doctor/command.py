@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import psycopg
 import typer
 from dotenv import dotenv_values
-from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cli.doctor.accounts import account_checks
@@ -162,6 +162,8 @@ def _failure(group: CheckGroup, error: Exception) -> DoctorCheck:
 
 def _fix(group: CheckGroup, error: Exception, answer: str) -> str:
     """How to fix a refusal of a server, else the fix of the group."""
+    if isinstance(error, NoPermissionError):
+        return "let the login of REDIS_URL run this command; workers need scripts (EVALSHA) and streams"
     if isinstance(error, AuthenticationError | AuthorizationError):
         return "correct login and password in REDIS_URL"
     refused = refusal_fix(answer) if group.name == "postgres" else None

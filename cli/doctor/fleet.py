@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from cli.doctor.check import CheckState, DoctorCheck, passed, warned
+from cli.doctor.check import CheckState, DoctorCheck, failed, passed, warned
 from cli.doctor.models import judge_check
 from db.fleet.figures import StoredFigures
 from tasks.alerts.conditions import NO_RIGHT
@@ -20,6 +20,7 @@ from tasks.metrics.fleet import age_s
 from worker.settings import Settings
 
 ONE_BEAT: Final = "stop all but one; after a restart of beat wait for 30 s and look again"
+RIGHTS: Final = "fix redis first; let the login of REDIS_URL run the command that it may not"
 NOT_CHECKED: Final = "outbox and the following lines"
 FIRST_CAUSES: Final = (
     "look for storage_unavailable, moderation_unavailable and endpoint_misconfigured in the logs of workers;"
@@ -45,7 +46,7 @@ class FleetLine:
 
 
 def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """One check of each line; a line whose server is away is left out, as the server has its own check."""
+    """One check of each line; a line whose server did not answer is left out, and its error is a check."""
     url, workers = settings.database_url.get_secret_value(), settings.alerts_workers
     now = asyncio.run(load_situation(settings, url, workers=workers, count_all=False))
     found = found_alerts(now)
@@ -56,6 +57,8 @@ def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
         yield warned("beats", f"{', '.join(now.fleet.stream.beats)} send tasks", ONE_BEAT)
     if settings.servers.model.url:  # without it the line models says what is missing
         yield judge_check(settings, now)
+    if error := now.fleet.errors.get("redis"):
+        yield failed("fleet in redis", f"workers, beat and the event stream are not checked: {error}", RIGHTS)
     if now.fleet.errors.get("postgres") == NO_RIGHT:
         fix = "run hushgate doctor with the login of the review pages"
         yield warned(NOT_CHECKED, "not checked: the login may not read them", fix)

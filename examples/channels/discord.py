@@ -156,7 +156,7 @@ def _message(message: Json, setup: Setup) -> list[Json]:
 
 def _edit(message: Json, setup: Setup) -> list[Json]:
     edited_at = find(message, "edited_timestamp", str)
-    if not edited_at or _is_automatic(message, setup):
+    if not edited_at or not message.get("author") or _is_automatic(message, setup):
         return []  # Discord added a preview, say
     return event(
         setup,

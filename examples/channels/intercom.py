@@ -84,8 +84,7 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
 def sent_id(answer: Json, setup: Setup) -> str:
     """The id of our newest comment in the conversation that is returned: others write at the same time."""
     for part in reversed(read(answer, "conversation_parts.conversation_parts", list)):
-        is_note = find(part, "part_type", str) == "note"
-        if find(part, "body", str) and not is_note and read_id(part, "author.id") == setup.own_id:
+        if find(part, "body", str) and not _is_note(part) and read_id(part, "author.id") == setup.own_id:
             return read_id(part, "id")
     raise SendRefused("Intercom: the answer has no comment of ours")
 
@@ -106,7 +105,7 @@ def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = ""
     author, author_id = read(part, "author.type", str), read_id(part, "author.id")
     if author not in (*CUSTOMERS, "admin") or author_id == setup.own_id:
         return []
-    if find(part, "part_type", str) == "note":
+    if _is_note(part):
         return []
     deleted = kind == "message_deleted"
     return event(
@@ -120,6 +119,11 @@ def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = ""
         attachments=[] if deleted else _attached(part),
         created_at=instant(read(dated, "updated_at" if deleted else "created_at", int)),
     )
+
+
+def _is_note(part: object) -> bool:
+    """Whether only the team sees a part: ``note`` or ``note_and_reopen``."""
+    return (find(part, "part_type", str) or "").startswith("note")
 
 
 def _attached(part: object) -> list[Json | str]:

@@ -167,7 +167,8 @@ def _deletion(happened: Json, before: Json, stamp: str, setup: Setup) -> list[Js
 
 
 def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[Json]:
-    if message.get("bot_id") or find(message, "user", str) in (setup.own_id, "USLACKBOT"):
+    is_by_bot = message.get("bot_id") or find(message, "subtype", str) == "bot_message"
+    if is_by_bot or find(message, "user", str) in (setup.own_id, "USLACKBOT"):
         return []
     author = read(message, "user", str)
     channel, stamp = read(happened, "channel", str), read(message, "ts", str)

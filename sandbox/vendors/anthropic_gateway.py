@@ -14,6 +14,11 @@ def failed(kind: str, words: str) -> dict[str, object]:
     return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_1"}
 
 
+def converse(kind: str, words: str) -> dict[str, object]:
+    """An error of Bedrock as a gateway passes it on."""
+    return {"detail": f"An error occurred ({kind}) when calling the Converse operation: {words}"}
+
+
 ANTHROPIC_GATEWAY = Vendor(
     name="anthropic-gateway",
     usual={Route.CHAT: choice(finish_reason="end_turn")},
@@ -64,8 +69,12 @@ ANTHROPIC_GATEWAY = Vendor(
         answered("invoke", Meaning.UNUSABLE, "claude-code#69529", text(lambda _: 'court\n<invoke name="search_documents">\n<parameter name="query">x</parameter>\n</invoke>')),
         answered("thinking", Meaning.WHOLE, GUIDE, text(lambda said: f"<antthinking>Hours.</antthinking>{said}")),
         refused("overloaded", Meaning.LATER, GUIDE, 529, failed("overloaded_error", "Overloaded")),
+        refused("throttled", Meaning.LATER, "positron#7844", 400, converse("ThrottlingException", "Too many requests, please wait before trying again.")),
+        refused("tokens_throttled", Meaning.LATER, "Roo-Code#3000", 500, converse("ThrottlingException", "Too many tokens, please wait before trying again.")),
+        refused("on_demand", Meaning.MODEL, "bedrock-access-gateway#73", 400, converse("ValidationException", "Invocation of model ID m with on-demand throughput isn\u2019t supported.")),
         refused("rate", Meaning.LATER, GUIDE, 429, failed("rate_limit_error", "This request would exceed your rate limit"), wait_s=41.0, retry_after="41"),
         refused("credit", Meaning.QUOTA, GUIDE, 400, failed("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")),
+        refused("disabled", Meaning.KEY, "claude-code#8327", 400, failed("invalid_request_error", "This organization has been disabled.")),
         refused("key", Meaning.KEY, GUIDE, 401, failed("authentication_error", "invalid x-api-key")),
         refused("too_long", Meaning.TOO_LONG, GUIDE, 400, failed("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")),
         refused("too_large", Meaning.TOO_LONG, GUIDE, 413, failed("request_too_large", "Request exceeds the maximum size")),

@@ -21,6 +21,8 @@ from sandbox.vendors.requests import has
 GUIDE = "learn.microsoft.com/azure/ai-services/openai: content filter, quotas"
 FILTERED = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
 
+HATE = [{"prompt_index": 0, "content_filter_results": {"hate": {"filtered": True, "severity": "high"}}}]
+
 
 def usual(document: VendorDocument) -> object:
     """With the results of the filter."""
@@ -55,6 +57,8 @@ AZURE = Vendor(
     forms=(
         answered("half_filtered", Meaning.DECLINED, GUIDE, cut("content_filter")),
         answered("empty_filtered", Meaning.DECLINED, GUIDE, both(message(content=None), choice(finish_reason="content_filter"))),
+        answered("filtered_prompt", Meaning.DECLINED, "vercel/ai#20351", lambda body: {**body, "choices": [], "prompt_filter_results": HATE}),
+        answered("null_choices", Meaning.UNUSABLE, "garak#1758", lambda body: {**body, "choices": None, "prompt_filter_results": None}),
         refused("filtered", Meaning.INPUT, GUIDE, 400, error(FILTERED, type=None, param="prompt", code="content_filter", innererror={"code": "ResponsibleAIPolicyViolation"})),
         refused("rate", Meaning.LATER, GUIDE, 429, {"error": {"code": "429", "message": "Requests have exceeded call rate limit of your current tier. Please retry after 3 seconds."}}, wait_s=3.0),
         refused("deployment", Meaning.MODEL, GUIDE, 404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment for this resource does not exist."}}),

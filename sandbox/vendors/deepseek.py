@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sandbox.routes import Route
 from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, cut, message, refused, said, text
-from sandbox.vendors.requests import has
+from sandbox.vendors.requests import has, lacks_reasoning
 
 GUIDE = "api-docs.deepseek.com: error codes, reasoning"
 
@@ -24,6 +24,13 @@ DEEPSEEK = Vendor(
             is_broken_by=has("response_format"),
             status=400,
             body=failed("This response_format type is unavailable now"),
+        ),
+        Requirement(
+            name="reasoning of earlier lines",
+            source="kimi-cli#2141, hermes-agent#15353",
+            is_broken_by=lacks_reasoning,
+            status=400,
+            body=failed("The `reasoning_content` in the thinking mode must be passed back to the API."),
         ),
     ),
     forms=(
@@ -60,6 +67,15 @@ MINIMAX = Vendor(
 )  # fmt: skip
 MOONSHOT = Vendor(
     name="moonshot",
+    requirements=(
+        Requirement(
+            name="reasoning of earlier lines",
+            source="crush#2696",
+            is_broken_by=lacks_reasoning,
+            status=400,
+            body=failed("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
+        ),
+    ),
     forms=(
         answered("kimi_sections", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<|tool_calls_section_begin|><|tool_call_begin|>functions.search_documents:0")),
         answered("kimi_think", Meaning.WHOLE, "kimi", text(lambda said: f"◁think▷Hours.◁/think▷{said}")),

@@ -47,7 +47,7 @@ class VendorForm:
 
     Attributes:
         source: where it was described or reported.
-        body: a JSON value, or a text that is sent as it is.
+        body: a JSON value, or bytes that are sent as they are.
         wait_s: how long a refusal asks to wait, or None.
     """
 

@@ -1,17 +1,33 @@
-"""Gateways whose errors have forms of their own: Cloudflare's, Baidu's and Open WebUI."""
+"""Gateways whose errors have forms of their own."""
 
 from __future__ import annotations
 
-from sandbox.vendors.form import Meaning, Vendor, answered, choice, refused, said, text
+from sandbox.vendors.form import (
+    Meaning,
+    Vendor,
+    VendorForm,
+    answered,
+    choice,
+    refused,
+    said,
+    text,
+)
 
 WORKERS_AI = "developers.cloudflare.com/workers-ai: errors"
+PORTKEY_CODES = "portkey.ai/docs: error codes"
 CODES = "cloud.baidu.com/doc/WENXINWORKSHOP: error codes"
+GUARDRAILS = "developers.cloudflare.com/ai-gateway: guardrails"
 TAGS = "docs.openwebui.com: reasoning tags"
 
 
 def listed(code: int, words: str) -> dict[str, object]:
     """An error in a list beside an empty result."""
     return {"success": False, "errors": [{"code": code, "message": words}], "messages": [], "result": None}
+
+
+def guarded(code: int, words: str) -> dict[str, object]:
+    """A text that a guardrail blocked."""
+    return {"success": False, "result": [], "messages": [], "error": [{"code": code, "message": words}]}
 
 
 def flat(code: int, words: str) -> dict[str, object]:
@@ -24,6 +40,8 @@ CLOUDFLARE = Vendor(
     forms=(
         refused("key", Meaning.KEY, WORKERS_AI, 401, listed(10000, "Authentication error")),
         refused("capacity", Meaning.LATER, WORKERS_AI, 429, listed(3040, "Capacity temporarily exceeded, please try again.")),
+        refused("prompt_blocked", Meaning.INPUT, GUARDRAILS, 424, guarded(2016, "Prompt blocked due to security configurations")),
+        refused("reply_blocked", Meaning.INPUT, GUARDRAILS, 424, guarded(2017, "Response blocked due to security configurations")),
         answered("hidden_capacity", Meaning.LATER, WORKERS_AI, said(listed(3040, "Capacity temporarily exceeded: at capacity"))),
     ),
 )  # fmt: skip
@@ -41,5 +59,15 @@ OPEN_WEBUI = Vendor(
         answered("reasoning_details", Meaning.WHOLE, TAGS, text(lambda said: f'<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n> Hours.\n</details>\n{said}')),
         answered("escaped_thoughts", Meaning.WHOLE, TAGS, text(lambda said: f"&lt;think&gt;Hours.&lt;/think&gt;\n{said}")),
         refused("key", Meaning.KEY, TAGS, 401, {"detail": "401 Unauthorized"}),
+    ),
+)  # fmt: skip
+PORTKEY = Vendor(
+    name="portkey",
+    forms=(
+        VendorForm(name="passed_on", meaning=Meaning.WHOLE, source=PORTKEY_CODES, status=246),
+        refused("blocked", Meaning.INPUT, PORTKEY_CODES, 446, {"error": {"message": "The guardrail checks defined in the config failed.", "type": "hooks_failed", "param": None, "code": None}}),
+        refused("assessed", Meaning.INPUT, "apim.docs.wso2.com: guardrail errors", 446, {"code": "900514", "type": "REGEX_GUARDRAIL", "message": {"interveningGuardrail": "Regex", "action": "GUARDRAIL_INTERVENED", "actionReason": "Violation of the regular expression."}}),
+        refused("budget", Meaning.QUOTA, PORTKEY_CODES, 412, {"status": "failure", "message": "Usage limit exceeded for this api key"}),
+        refused("serverless", Meaning.MODEL, "truefoundry/models#919", 400, {"status": "failure", "error": {"message": "together-ai error: Unable to access non-serverless model m. Please visit https://x to create a dedicated endpoint.", "code": "400"}}),
     ),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from sandbox.vendors.form import (
     refused,
     text,
 )
-from sandbox.vendors.requests import has_empty_content
+from sandbox.vendors.requests import has_empty_content, lacks_signatures
 
 GUIDE = "ai.google.dev/gemini-api/docs: openai, troubleshooting"
 RETRY = "type.googleapis.com/google.rpc.RetryInfo"
@@ -47,6 +47,13 @@ GEMINI = Vendor(
             is_broken_by=has_empty_content,
             status=400,
             body=failed(400, "Unable to submit request: must include at least one parts field", "INVALID_ARGUMENT"),
+        ),
+        Requirement(
+            name="signatures of calls",
+            source="koog#1148, req_llm#427",
+            is_broken_by=lacks_signatures,
+            status=400,
+            body=failed(400, "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.", "INVALID_ARGUMENT"),
         ),
     ),
     forms=(
@@ -81,6 +88,7 @@ GEMINI = Vendor(
             400,
             failed(400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}),
         ),
+        refused("location", Meaning.KEY, "OpenManus#803", 400, failed(400, "User location is not supported for the API use.", "FAILED_PRECONDITION")),
         refused("overloaded", Meaning.LATER, GUIDE, 503, failed(503, "The model is overloaded.", "UNAVAILABLE")),
         refused("denied", Meaning.KEY, GUIDE, 403, failed(403, "Permission denied.", "PERMISSION_DENIED")),
         refused(

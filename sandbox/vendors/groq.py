@@ -40,6 +40,7 @@ GROQ = Vendor(
         refused("reduce", Meaning.TOO_LONG, GUIDE, 400, error("Please reduce the length of the messages or completion.", param="messages")),
         refused("bad_call", Meaning.UNUSABLE, GUIDE, 400, error("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", code="tool_use_failed", failed_generation="<function=x>")),
         refused("bad_json", Meaning.UNUSABLE, GUIDE, 400, error("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")),
+        refused("restricted", Meaning.KEY, "one-api#1764", 400, error("Organization has been restricted. Please reach out to support if you believe this was in error.", code="organization_restricted")),
         refused("capacity", Meaning.LATER, GUIDE, 498, error("Flex tier capacity exceeded", code="capacity_exceeded")),
         refused("old_model", Meaning.MODEL, GUIDE, 400, error("The model `x` has been decommissioned and is no longer supported.", code="model_decommissioned")),
         answered("function_call", Meaning.WHOLE, GUIDE, text(lambda _: '<function=search_documents>{"query": "hours"}</function>')),
@@ -80,6 +81,8 @@ TGI = Vendor(
     ),
     forms=(
         refused("too_long", Meaning.TOO_LONG, "text-generation-inference", 422, {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", "error_type": "validation"}),
+        answered("hidden_too_long", Meaning.TOO_LONG, "text-generation-inference#2749", said({"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 200 `max_new_tokens`", "error_type": "validation"})),
+        refused("bad_call", Meaning.UNUSABLE, "text-generation-inference#2310", 422, {"error": "Tool error: invalid escape at line 3 column 15", "error_type": "tool_error"}),
         refused("overloaded", Meaning.LATER, "text-generation-inference", 429, {"error": "Model is overloaded", "error_type": "overloaded"}),
         refused("loading", Meaning.LATER, "huggingface.co/docs/api-inference", 503, {"error": "Model x is currently loading", "estimated_time": 20.0}),
         VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=413, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=said({"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 1400", "error_type": "Validation"})),

@@ -62,6 +62,17 @@ def lacks_content(body: VendorDocument) -> bool:
     return any("content" not in each for each in body["messages"])
 
 
+def lacks_reasoning(body: VendorDocument) -> bool:
+    """A line of the model without what it thought."""
+    return any(each["role"] == "assistant" and not each.get("reasoning_content") for each in body["messages"])
+
+
+def lacks_signatures(body: VendorDocument) -> bool:
+    """A call of a tool without the model's signature."""
+    calls = (call for each in body["messages"] for call in each.get("tool_calls") or ())
+    return any("extra_content" not in call for call in calls)
+
+
 def has_many_inputs(most: int) -> Test:
     """More texts in one embedding request than a server takes."""
     return lambda body: isinstance(body.get("input"), list) and len(body["input"]) > most

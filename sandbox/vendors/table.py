@@ -8,7 +8,7 @@ from sandbox.vendors.anthropic_gateway import ANTHROPIC_GATEWAY
 from sandbox.vendors.azure import AZURE
 from sandbox.vendors.deepseek import DEEPSEEK, MINIMAX, MOONSHOT, ZHIPU
 from sandbox.vendors.form import Vendor
-from sandbox.vendors.gateways import CLOUDFLARE, OPEN_WEBUI, QIANFAN
+from sandbox.vendors.gateways import CLOUDFLARE, OPEN_WEBUI, PORTKEY, QIANFAN
 from sandbox.vendors.gemini import GEMINI
 from sandbox.vendors.groq import COHERE, GROQ, LLAMA_CPP, TGI
 from sandbox.vendors.litellm import LITELLM
@@ -16,6 +16,7 @@ from sandbox.vendors.mistral import MISTRAL
 from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
 from sandbox.vendors.openai import OPENAI, REASONING
 from sandbox.vendors.openrouter import OPENROUTER
+from sandbox.vendors.streaming_gateways import NINE_ROUTER
 from sandbox.vendors.vllm import GEMMA, OLD_MISTRAL, VLLM
 
 VENDORS: Mapping[str, Vendor] = {
@@ -45,5 +46,7 @@ VENDORS: Mapping[str, Vendor] = {
         CLOUDFLARE,
         QIANFAN,
         OPEN_WEBUI,
+        PORTKEY,
+        NINE_ROUTER,
     )
 }

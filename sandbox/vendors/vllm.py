@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, choice, cut, message, refused, text
+from sandbox.vendors.form import (
+    Meaning,
+    Requirement,
+    Vendor,
+    answered,
+    called,
+    choice,
+    cut,
+    message,
+    refused,
+    text,
+)
 from sandbox.vendors.requests import does_not_alternate, has_system, has_tools, over
 
 GUIDE = "docs.vllm.ai: openai_compatible_server, tool_calling, reasoning_outputs"
@@ -37,6 +48,9 @@ VLLM = Vendor(
     ),
     forms=(
         answered("think", Meaning.WHOLE, "openclaw#69843", text(lambda said: f"<think>Hours.</think>\n\n{said}")),
+        answered("text_after_arguments", Meaning.WHOLE, "vllm#48975", called({"id": "a", "function": {"name": "search_documents", "arguments": '{"query": "hours"}Looking it up...'}})),
+        answered("two_braces", Meaning.WHOLE, "vllm-ascend#16001", called({"id": "a", "function": {"name": "search_documents", "arguments": '{"query": "hours"}}'}})),
+        answered("arguments_twice", Meaning.WHOLE, "llm#1130", called({"id": "a", "function": {"name": "search_documents", "arguments": '{"query": "hours"}{"query": "hours"}'}})),
         answered("unclosed_think", Meaning.UNUSABLE, "1Cat-vLLM#47", text(lambda _: "<think>They ask for hours, so")),
         answered("only_reasoning", Meaning.UNUSABLE, GUIDE, message(content=None, reasoning_content="Hours.")),
         answered("hermes_call", Meaning.WHOLE, "qwen-code#8207", text(lambda _: '<tool_call>\n{"name": "search_documents", "arguments": {"query": "hours"}}\n</tool_call>')),

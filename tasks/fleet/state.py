@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
 
 from db.fleet.figures import StoredFigures, figures_connection, load_stored_figures
 from db.health.conservation import Balance, load_balance
@@ -80,7 +80,7 @@ class FleetState:
 
     Attributes:
         imbalance: None also while a shard does not answer: its count of accepted entries is not known.
-        errors: the type of error of each server that did not answer.
+        errors: the type of error of each server that did not answer, or which command it refused.
     """
 
     at: datetime
@@ -189,6 +189,7 @@ async def _answered(server: str, read: Callable[[], Awaitable[Any]], errors: dic
     try:
         return await read()
     except (RedisError, OSError, StorageUnavailable) as error:
-        errors[server] = error.kind if isinstance(error, StorageUnavailable) else type(error).__name__
-        log.warning("fleet_state_incomplete", server=server, error=errors[server])
+        kind = error.kind if isinstance(error, StorageUnavailable) else type(error).__name__
+        errors[server] = f"{kind}: {error}" if isinstance(error, NoPermissionError) else kind
+        log.warning("fleet_state_incomplete", server=server, error=kind)
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, ResponseError
 
 from tasks.shards.layout import ShardLayout, ShardStream, layout_key, layout_of
 
@@ -42,6 +42,8 @@ async def stream_info(redis: Redis, found: ShardStream) -> dict[str, Any]:
     """XINFO STREAM of a shard; without entries for a new shard."""
     try:
         info: Any = await redis.xinfo_stream(found.key)
+    except NoPermissionError:
+        raise  # an unknown number of entries is not none
     except ResponseError:
         return {"entries-added": 0, "length": 0, "first-entry": None}
     return dict(info)

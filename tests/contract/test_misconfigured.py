@@ -50,6 +50,7 @@ WRONG = [
     (404, HTML, "<h1>Not found</h1>", "address"),
     (405, HTML, "<h1>Method not allowed</h1>", "address"),
     (200, HTML, "<h1>Welcome</h1>", "address"),
+    (200, HTML, "data: <h1>Welcome</h1>", "address"),
     (200, JSON, '{"status": "ok"}', "address"),
     (200, JSON, "[]", "address"),
     (308, HTML, "", "address"),

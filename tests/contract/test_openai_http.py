@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import tracemalloc
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import httpx2
 import openai
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.contract.test_misconfigured import HTML, JSON, answering, refusal
 from worker.adapters import openai_client
-from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
+from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import failure
+from worker.adapters.vendor_failures import VendorFailure, failure
 
 STATUSES = [
     (400, JSON, refusal(param="input", message="your text, quoted")),
@@ -129,6 +137,101 @@ async def test_a_request_is_what_the_sdk_sends(monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(found_body) == json.loads(expected_body) == body
     assert {name: found[name] for name in named} == {name: expected[name] for name in named}
     assert found["authorization"] == "Bearer key"
+
+
+@asynccontextmanager
+async def sending(answer: bytes, certificate: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """The port of a server that sends these bytes to every request."""
+
+    async def serve(reader: StreamReader, writer: StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=certificate)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def failed(url: str) -> VendorFailure:
+    """What a call means that gives no answer."""
+    async with openai_client.client(url, "key-1f4c8a2b90d7", connections=2) as client:
+        with pytest.raises(ApiError) as caught:
+            await client.post("/moderations", {})
+    known = failure(caught.value)
+    assert known is not None
+    return known
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "payload is not completed"),
+        (b"", "Server disconnected"),
+        (b"SSH-2.0 key-1f4c8a2b90d7\r\n", "ClientResponseError"),
+    ],
+)
+async def test_a_connection_that_fails_says_why(answer: bytes, words: str) -> None:
+    """Without what the server sent."""
+    async with sending(answer) as port:
+        known = await failed(f"http://127.0.0.1:{port}/v1")
+
+    assert known.kind == "connection"
+    assert words in known.message
+    assert "1f4c8a2b" not in known.message
+
+
+def self_signed(folder: Path) -> Path:
+    """A file with a key and a certificate that no one trusts."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path = folder / "server.pem"
+    path.write_bytes(pem + certificate)
+    return path
+
+
+async def test_a_certificate_and_a_name_that_are_wrong_are_named(tmp_path: Path) -> None:
+    """A proxy that reads TLS, or a typing error, looks like a server that is away otherwise."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed(tmp_path))
+    async with sending(b"", context) as port:
+        certificate = await failed(f"https://127.0.0.1:{port}/v1")
+    name = await failed("http://no-such-host.invalid/v1")
+
+    assert "certificate verify failed: self-signed certificate" in certificate.message
+    assert "no-such-host.invalid" in name.message
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "cause"), [(407, "misconfigured", "key"), (503, "server_error", "")]
+)
+async def test_a_refusal_of_the_proxy_has_its_status(
+    monkeypatch: pytest.MonkeyPatch, status: int, kind: str, cause: str
+) -> None:
+    """The address of the proxy may have no scheme, as for curl."""
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    async with sending(b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status) as port:
+        monkeypatch.setenv("HTTPS_PROXY", f"127.0.0.1:{port}")
+        known = await failed("https://upstream.example/v1")
+
+    assert (known.status, known.kind, known.cause) == (status, kind, cause)
+
+
+async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
+    """Such as the version of Azure's API."""
+    with recording() as (url, asked):
+        async with openai_client.client(
+            f"{url}/deployments/d/?api-version=1", "key", connections=2
+        ) as client:
+            await client.post("/moderations", {})
+
+    assert [path for path, *_ in asked] == ["/deployments/d/moderations?api-version=1"]
 
 
 async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

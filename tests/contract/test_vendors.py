@@ -74,6 +74,11 @@ async def endpoint(sandbox: SandboxHandle) -> AsyncIterator[ApiClient]:
         yield opened
 
 
+def asked_to_stream(body: Any) -> Any:
+    """What a request says about a stream; some gateways stream unless it says no."""
+    return body["stream"]
+
+
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_vendor_answers_every_call_of_a_worker(
     sandbox: SandboxHandle, endpoint: ApiClient, vendor: str
@@ -91,6 +96,7 @@ async def test_a_vendor_answers_every_call_of_a_worker(
         PROMPTS, True
     )
     assert ANSWER in found["passages"].text
+    assert {asked_to_stream(each["body"]) for each in sandbox.requests(route="chat")} == {False}
     assert repeated == len(PROMPTS)
 
 

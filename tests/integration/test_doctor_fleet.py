@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -133,6 +134,29 @@ def test_each_line_is_ok_on_a_healthy_fleet_and_fails_on_a_broken_one(
     assert "5 minutes" not in found["outbox"]["found"]
     assert found["outbox"]["found"].startswith("1 replies wait, the oldest for 30")
     assert found["beat"]["fix"].endswith("(docs/alerts.md, HushgateTasksNotRun)")
+
+
+@pytest.mark.parametrize(
+    ("command", "check"), [("evalsha", "fleet in redis"), ("info", "redis"), ("xinfo", "fleet in redis")]
+)
+def test_a_command_that_redis_refuses_is_a_failure(
+    url: str, redis_url: str, tmp_path: Path, command: str, check: str
+) -> None:
+    """A managed Redis may forbid scripts: no worker could work, and no other check would show it."""
+    sign_fleet(redis_url)
+    place = urlsplit(redis_url)
+    limited = place._replace(netloc=f"limited:secret@{place.netloc.rpartition('@')[2]}").geturl()
+    with Redis.from_url(redis_url) as redis:
+        redis.execute_command("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", f"-{command}")
+        try:
+            ended = shell_at(tmp_path, DATABASE_URL=url, REDIS_URL=limited).run("doctor", "--offline")
+        finally:
+            redis.execute_command("ACL", "DELUSER", "limited")
+
+    assert ended.code == 1
+    assert line_of(ended, check)["state"] == "fail"
+    assert f"'{command}" in line_of(ended, check)["found"]
+    assert "login of REDIS_URL" in line_of(ended, check)["fix"]
 
 
 def test_a_beat_whose_tasks_no_worker_runs_is_found(shell: Shell, redis_url: str) -> None:

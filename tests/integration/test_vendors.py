@@ -54,6 +54,7 @@ def test_a_first_and_a_second_message_are_answered(engine: Running, vendor: str)
         ("ollama", "im_end"),
         ("vllm", "harmony"),
         ("mistral", "thinking_parts"),
+        ("9router", "streamed"),
     ],
 )
 def test_the_protocol_of_a_model_reaches_nobody(engine: Running, vendor: str, form: str) -> None:
@@ -80,6 +81,10 @@ def test_the_protocol_of_a_model_reaches_nobody(engine: Running, vendor: str, fo
         ("ollama", "unknown_call", "LLM_ERROR"),
         ("openai", "filtered", "MODEL_REFUSED"),
         ("openrouter", "flagged", "LLM_REJECTED"),
+        ("azure", "filtered_prompt", "MODEL_REFUSED"),
+        ("portkey", "blocked", "LLM_REJECTED"),
+        ("litellm", "guardrail", "LLM_REJECTED"),
+        ("9router", "stream_cut", "LLM_ERROR"),
     ],
 )
 def test_half_an_answer_and_a_refusal_are_silence_without_an_alarm(

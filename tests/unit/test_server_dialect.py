@@ -49,6 +49,9 @@ def refusal(message: str, status: int = 400) -> ApiStatusError:
         (refusal("System role not supported"), Lack.SYSTEM),
         (refusal("Jinja Exception: Conversation roles must alternate", 500), Lack.SYSTEM),
         (refusal("messages.1.content: Field required", 422), Lack.CONTENT),
+        (refusal("The `reasoning_content` in the thinking mode must be passed back."), Lack.REASONING),
+        (refusal("Missing `reasoning_content` field, see guides/thinking#tool-calls"), Lack.REASONING),
+        (refusal("Function call is missing a thought_signature in functionCall parts."), Lack.SIGNATURES),
         (refusal("Incorrect API key provided", 401), None),
         (refusal("prompt is too long: maximum context length is 4096 tokens"), None),
         (refusal("Your credit balance is too low: tools not supported", 400), None),
@@ -71,6 +74,14 @@ def test_a_value_that_is_too_large_is_no_unknown_field() -> None:
 def test_nothing_is_asked_without_that_was_not_asked_with() -> None:
     """Else the same request would be repeated."""
     assert refused_part(refusal("tools are not supported"), {"messages": []}, frozenset()) is None
+
+
+def test_calls_without_signatures_are_text_while_tools_are_still_offered() -> None:
+    """The model may search again."""
+    body = adapted(BODY, frozenset({Lack.SIGNATURES}))
+
+    assert [each["role"] for each in body["messages"]] == ["system", "user", "assistant", "user"]
+    assert body["tools"] == BODY["tools"]
 
 
 def test_without_tools_their_calls_and_results_are_text() -> None:

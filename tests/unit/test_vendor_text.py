@@ -156,6 +156,32 @@ async def test_an_incomplete_moderation_result_is_refused(bad: dict[str, Any]) -
     assert caught.value.kind == "malformed"
 
 
+@pytest.mark.parametrize(
+    ("given", "scores"),
+    [
+        ({"flagged": True, "categories": ["hate"]}, {"hate": 1.0}),
+        ({"flagged": True, "categories": ["hate"], "category_scores": {"hate": 0.9}}, {"hate": 0.9}),
+        ({"flagged": True, "categories": "hate"}, {"flagged": 1.0}),
+    ],
+)
+async def test_a_flagged_result_is_a_hit_whatever_its_categories_are(
+    given: dict[str, Any], scores: dict[str, float]
+) -> None:
+    """As no result it would pass where an account lets texts pass while moderation is away."""
+    found = await moderated(given)
+
+    assert (found.scores, found.flagged) == (scores, set(scores))
+
+
+async def test_a_score_that_rounding_took_out_of_its_range_is_kept() -> None:
+    """Single precision ends at 1.0000001."""
+    found = await moderated(
+        result({"hate": 1.0000001, "violence": -1e-9}, {"hate": False, "violence": False})
+    )
+
+    assert found.scores == {"hate": 1.0, "violence": 0.0}
+
+
 async def test_the_worst_of_text_and_images_counts_in_every_category() -> None:
     """Also in one that the first result does not name."""
     found = await moderated(

@@ -120,6 +120,7 @@ def request_body(question: ClassifierQuestion, endpoint: ClassifierEndpoint) -> 
         "messages": [{"role": role, "content": content} for role, content in lines],
         "max_tokens": endpoint.answer_tokens,
         "temperature": 0,
+        "stream": False,
     }
     return body | ({"logprobs": True, "top_logprobs": TOP_LOGPROBS} if endpoint.logprobs else {})
 

@@ -67,6 +67,14 @@ def with_contents(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     return [{"content": "", **message} for message in messages]
 
 
+def with_reasoning(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
+    """The messages, each of the model with a reasoning: an empty one is refused, and none is kept."""
+    return [
+        message | {"reasoning_content": " "} if message["role"] == "assistant" else message
+        for message in messages
+    ]
+
+
 def merged_plain(messages: Sequence[ChatTurn]) -> list[ChatTurn]:
     """Neighbours of one role merged where both are plain text."""
     found: list[ChatTurn] = []

@@ -23,6 +23,8 @@ FILTERED: Final = "stopped by the vendor's content filter"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 SPOKEN_PARTS: Final = frozenset({"text", "output_text", ""})
 TOOL_PREFIXES: Final = ("functions.", "default_api.", "tools.", "functions/")
+ARGUMENTS: Final = json.JSONDecoder(strict=False)
+"""Reads the first value: some servers pass on what the model wrote behind it."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "args", "input")
 
 
@@ -92,11 +94,20 @@ def token_counts(usage: Mapping[str, Any]) -> Tokens:
 
 
 def _choice(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = document["choices"]
+    choices = document["choices"] or [_missing_choice(document)]
     choice = choices[0] if isinstance(choices, list) else choices
     if not isinstance(choice, Mapping):
         raise TypeError("a choice is no object")
     return choice
+
+
+def _missing_choice(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an answer without any choice stands for: a prompt that was filtered, or nothing."""
+    results = (
+        each.get("content_filter_results") or {} for each in document.get("prompt_filter_results") or ()
+    )
+    is_filtered = any(found.get("filtered") for each in results for found in each.values())
+    return {"finish_reason": "content_filter" if is_filtered else None}
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> object:
@@ -168,7 +179,7 @@ def _tool_call(call_id: object, name: object, arguments: Any, number: int) -> To
         raise ValueError(f"unknown tool {storable(str(name))[:50]!r}")
     for _ in range(2):  # some servers encode the object twice
         if isinstance(arguments, str):
-            arguments = json.loads(arguments) if arguments.strip() else {}
+            arguments = ARGUMENTS.raw_decode(arguments.strip())[0] if arguments.strip() else {}
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):

@@ -11,7 +11,7 @@ from worker.adapters.api_errors import ApiStatusError
 
 MESSAGE_KEYS: Final = (
     "message", "msg", "detail", "error_msg", "error_message", "errormessage", "status_msg", "error", "errors",
-    "response", "header",
+    "response", "header", "description", "actionreason",
 )  # fmt: skip
 CODE_KEYS: Final = ("code", "error_code", "errorcode", "status_code", "status")
 WORD_KEYS: Final = frozenset({"type", "reason", "param", "raw", *MESSAGE_KEYS, *CODE_KEYS})
@@ -41,7 +41,7 @@ def message_of(error: Any) -> str:
     if isinstance(error, str):
         return error if error.strip() and "<" not in error[:1] else ""
     if not isinstance(error, Mapping):
-        return ""
+        return _text(error)
     said = _text(error)
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None

@@ -13,6 +13,7 @@ from worker.model import AttemptOutcome, ModerationScores, Tokens
 FLAGGED: Final = "flagged"
 """The category of a flagged result that names no category."""
 NONE_FLAGGED: Final = frozenset[str]()
+ROUNDING: Final = 1e-6
 YES: Final = frozenset({"true", "1", "yes"})
 
 
@@ -29,7 +30,7 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
     categories, found = _known(result.get("categories")), _known(result.get("category_scores"))
     flagged = frozenset(name for name, flag in categories.items() if _yes(flag)) or NONE_FLAGGED
     scores = (
-        {} if is_flagged and not _usable(found) else {name: float(score) for name, score in found.items()}
+        {} if is_flagged and not _usable(found) else {name: _score(value) for name, value in found.items()}
     )
     if is_flagged and not flagged:
         scores[FLAGGED], flagged = 1.0, frozenset({FLAGGED})
@@ -55,16 +56,24 @@ def worst(results: Sequence[ModerationScores]) -> ModerationScores:
     )
 
 
-def _known(block: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Category -> value, such as ``hate/threatening``; nulls left out."""
-    if block is None:
+def _known(block: object) -> dict[str, Any]:
+    """Category -> value, such as ``hate/threatening``; nulls left out. A list names flagged categories."""
+    if isinstance(block, list):
+        return {storable(name): True for name in block if isinstance(name, str)}
+    if not isinstance(block, Mapping):
         return {}
     return {storable(name): value for name, value in block.items() if value is not None}
 
 
+def _score(value: Any) -> float:
+    """A number, which rounding may have taken out of the range from 0 to 1."""
+    number = float(value)
+    return min(max(number, 0.0), 1.0) if -ROUNDING <= number <= 1 + ROUNDING else number
+
+
 def _usable(scores: Mapping[str, Any]) -> bool:
     try:
-        return all(math.isfinite(float(score)) and 0 <= float(score) <= 1 for score in scores.values())
+        return all(math.isfinite(number) and 0 <= number <= 1 for number in map(_score, scores.values()))
     except (TypeError, ValueError):
         return False
 

@@ -74,6 +74,7 @@ class OpenAIChat:
             "model": self._model,
             "messages": chat_messages(prompt),
             "max_tokens": self._max_tokens,
+            "stream": False,  # some gateways stream unless they are asked not to
         }
         if prompt.tools:
             body["tools"] = [tool_parameter(tool) for tool in prompt.tools]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import orjson
 import structlog
 
+from worker.adapters.answer_bodies import answer_value
 from worker.adapters.api_errors import ApiStatusError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.error_bodies import code_of, error_in_success, inner_error, message_of
@@ -97,8 +96,7 @@ async def answer(
     async with guard.call(tokens):
         async with asyncio.timeout(timeout_s):
             response = await client.post(path, body)
-        check_type(response.headers, path)  # inside: a server with the wrong answers has failed
-        document = _loaded(response.content)
+        document = _document(response, path)  # inside: a server with the wrong answers has failed
         if (hidden := error_in_success(document, holding)) is not None:
             raise _status_error(response, client.mask.json(hidden))
         if not isinstance(document, dict) or holding not in document:
@@ -107,29 +105,19 @@ async def answer(
     return document
 
 
-def check_type(headers: Mapping[str, str], path: str) -> None:
-    """Refuse a web page in place of an answer.
+def _document(response: ApiAnswer, path: str) -> Any:
+    """The JSON value of an answer.
 
     Raises:
-        NotTheApi: the content type is HTML.
-    """
-    if "html" in headers.get("content-type", ""):
-        raise NotTheApi(f"{path}: expected JSON, got HTML")
-
-
-def _loaded(content: bytes) -> Any:
-    """The JSON value of an answer; half a surrogate pair in a text does not lose the others.
-
-    Raises:
-        ValueError: no JSON, or nested too deeply.
+        NotTheApi: it is a web page.
+        ValueError: it is no JSON.
     """
     try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(content)
-        except RecursionError as error:
-            raise ValueError("answer: expected JSON with less nesting") from error
+        return answer_value(response.content)
+    except ValueError as error:
+        if "html" in response.headers.get("content-type", ""):
+            raise NotTheApi(f"{path}: expected JSON, got HTML") from error
+        raise
 
 
 def _status_error(response: ApiAnswer, hidden: Any) -> ApiStatusError:

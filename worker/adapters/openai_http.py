@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
@@ -24,18 +19,11 @@ from yarl import URL
 from worker import __version__
 from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
 from worker.adapters.error_bodies import inner_error, message_of, parsed_body
+from worker.adapters.http_environment import environment_headers, environment_proxy, trusted_certificates
 from worker.adapters.secret_mask import SecretMask
 
 KEEPALIVE_S: Final = 5.0
 """How long an unused connection stays open: the value of the SDK."""
-CERTIFICATES: Final = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-    "/etc/pki/tls/cert.pem",
-    "/etc/ssl/ca-bundle.pem",
-)
-"""Where systems keep the certificates that they trust, for a Python whose own path does not exist."""
 REDIRECTS: Final = frozenset({307, 308})
 """Redirects that keep method and body."""
 OF_GET: Final = REDIRECTS | {301, 302, 303}
@@ -122,7 +110,7 @@ class ApiClient:
     async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> ApiAnswer:
         """The answer; redirects are followed to the same origin only, so that no other one gets a prompt."""
         started, outcome = time.perf_counter(), RequestOutcome.ANSWERED
-        url, redirects_left = self.base_url + path, MOST_REDIRECTS
+        url, redirects_left = self._url(path), MOST_REDIRECTS
         try:
             while True:
                 async with await self._sent(method, url, body) as response:
@@ -130,14 +118,23 @@ class ApiClient:
                 if (further := _redirect_of(response, redirects_left)) is None:
                     return self._success(response, content)
                 url, redirects_left = further, redirects_left - 1
+        except aiohttp.ClientHttpProxyError as error:
+            refusal = status_error(error.status, error.headers or {}, None, "refused by the proxy")
+            outcome = _outcome(refusal)
+            raise refusal from error
         except (aiohttp.ClientError, OSError) as error:
             outcome = RequestOutcome.CONNECTION
-            raise ApiConnectionError("Connection error.") from error
+            raise ApiConnectionError(self.mask.text(_connection_words(error))) from error
         except BaseException as error:
             outcome = _outcome(error)
             raise
         finally:
             self._observe(outcome, time.perf_counter() - started)
+
+    def _url(self, path: str) -> str:
+        """The address of a path; a query of the base URL, such as ``api-version``, stands behind it."""
+        base, mark, query = self.base_url.partition("?")
+        return f"{base.rstrip('/')}{path}{mark}{query}"
 
     def _sent(
         self, method: str, url: str, body: Mapping[str, object] | None
@@ -174,34 +171,6 @@ class ApiClient:
         return self._session
 
 
-@cache
-def trusted_certificates() -> ssl.SSLContext:
-    """The certificates that this machine trusts; one object for all clients: each takes 0.1 s and 1 MB."""
-    paths = ssl.get_default_verify_paths()
-    known = None if paths.cafile or paths.capath else next(filter(os.path.isfile, CERTIFICATES), None)
-    return ssl.create_default_context(cafile=known)
-
-
-def environment_headers() -> dict[str, str]:
-    """Headers that the SDK of OpenAI takes from the environment: organisation, project and further ones."""
-    lines = (each.partition(":") for each in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
-    further = {name.strip(): value.strip() for name, colon, value in lines if colon}
-    account = {
-        "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
-        "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
-    }
-    return {name: value for name, value in account.items() if value} | further
-
-
-def environment_proxy(url: str) -> str | None:
-    """The proxy that the environment names for an address, as ``HTTPS_PROXY`` and ``NO_PROXY`` say."""
-    parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.hostname):
-        return None
-    found = getproxies()
-    return found.get(parts.scheme) or found.get("all")
-
-
 class SentOnce(aiohttp.BytesPayload):
     """A body that is freed once it is sent: an answer may take minutes, and orjson holds 8 to 64 kB."""
 
@@ -221,6 +190,16 @@ def _outcome(error: BaseException) -> RequestOutcome:
         case asyncio.CancelledError() | TimeoutError():
             return RequestOutcome.TIMEOUT
     return RequestOutcome.DEFECT
+
+
+def _connection_words(error: Exception) -> str:
+    """Why there was no whole answer: a name, a certificate, a port, an end before its time.
+
+    Other errors of aiohttp may quote what the server sent, so that only their type is named.
+    """
+    is_plain = isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
+    words = str(error).partition("\n")[0] if is_plain else ""
+    return f"Connection error: {words or type(error).__name__}"
 
 
 def _encoded(body: Mapping[str, object]) -> bytes:

@@ -11,7 +11,13 @@ from typing import Any, Final
 import structlog
 
 from worker.adapters.api_errors import ApiStatusError
-from worker.adapters.chat_messages import ChatTurn, with_contents, without_system, without_tools
+from worker.adapters.chat_messages import (
+    ChatTurn,
+    with_contents,
+    with_reasoning,
+    without_system,
+    without_tools,
+)
 from worker.adapters.error_bodies import error_words
 from worker.adapters.vendor_failures import failure
 from worker.adapters.vendor_words import one_of
@@ -31,6 +37,8 @@ class Lack(StrEnum):
     LOGPROBS = "logprobs"
     SCHEMA = "response_format"
     TOOL_CHOICE = "tool_choice"
+    REASONING = "lines without reasoning"
+    SIGNATURES = "calls without signatures"
     SYSTEM = "system messages"
     TOOLS = "tools"
     CONTENT = "messages without content"
@@ -38,6 +46,7 @@ class Lack(StrEnum):
 
 REMEMBERED_S: Final = 3600.0
 """How long a refusal is remembered: the server may have been changed."""
+OF_A_MOMENT: Final = frozenset({AttemptOutcome.UNFINISHED, AttemptOutcome.RATE_LIMITED})
 REFUSING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 NOT_TAKEN: Final = one_of(
     r"support|unrecognized|unknown|unexpected|extra|invalid|deprecated|disabled",
@@ -61,6 +70,8 @@ WORDS: Final[Mapping[Lack, re.Pattern[str]]] = {
         r"guided|grammar",
     ),
     Lack.TOOL_CHOICE: one_of(r"tool[_ ]?choice"),
+    Lack.REASONING: one_of(r"reasoning_content"),
+    Lack.SIGNATURES: one_of(r"thought_?signature"),
     Lack.SYSTEM: one_of(
         r"system.{0,40}(?:role|messages?|instructions?|prompt)",
         r"roles?.{0,30}system",
@@ -121,7 +132,7 @@ def refused_part(error: ApiStatusError, body: RequestBody, lacks: frozenset[Lack
     if error.status not in REFUSING:
         return None
     known = failure(error)
-    if known is None or known.is_too_long or known.cause in {"key", "quota"}:
+    if known is None or known.is_too_long or known.cause in {"key", "quota"} or known.kind in OF_A_MOMENT:
         return None
     words, parts = error_words(error), [each for each in Lack if each not in lacks and _has(body, each)]
     if NOT_TAKEN.search(words):
@@ -156,6 +167,8 @@ LEFT_OUT: Final[Mapping[Lack, tuple[str, ...]]] = {
 }
 REWRITES: Final[Mapping[Lack, Callable[[list[ChatTurn]], list[ChatTurn]]]] = {
     Lack.TOOLS: without_tools,
+    Lack.SIGNATURES: without_tools,
+    Lack.REASONING: with_reasoning,
     Lack.SYSTEM: without_system,
     Lack.CONTENT: with_contents,
 }
@@ -169,6 +182,10 @@ def _has(body: RequestBody, part: Lack) -> bool:
             return any(each["role"] == "system" for each in messages)
         case Lack.TOOLS:
             return "tools" in body or any(each.get("tool_calls") for each in messages)
+        case Lack.REASONING:
+            return any(each["role"] == "assistant" for each in messages)
+        case Lack.SIGNATURES:
+            return any(each.get("tool_calls") for each in messages)
         case Lack.CONTENT:
             return any("content" not in each for each in messages)
         case _:

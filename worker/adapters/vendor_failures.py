@@ -18,6 +18,7 @@ from worker.adapters.error_bodies import error_words
 from worker.adapters.server_waits import asked_wait_s
 from worker.adapters.vendor_words import (
     ACCOUNT_WORDS,
+    GUARDRAIL_WORDS,
     INPUT_CODES,
     INPUT_WORDS,
     KEY_WORDS,
@@ -25,16 +26,22 @@ from worker.adapters.vendor_words import (
     MODEL_CODES,
     MODEL_WORDS,
     OUTPUT_CODES,
+    OUTPUT_WORDS,
     QUOTA_CODES,
     QUOTA_WORDS,
     RATE_WORDS,
+    THROTTLED_WORDS,
     TOO_LONG_WORDS,
+    UNLOADED_WORDS,
 )
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome
 
-REJECTING: Final = frozenset({400, 413, 414, 422, 431, 451})
+GUARDRAIL: Final = 446
+"""The status of gateways for a text that their guardrail blocked."""
+REJECTING: Final = frozenset({400, 413, 414, 422, 431, GUARDRAIL, 451})
 """The server refuses this one input."""
+USED_UP: Final = frozenset({402, 412})
 PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
 """Statuses after which the same call may succeed later; so may any status from 500."""
 KEY: Final = frozenset({401, 403, 407})
@@ -171,7 +178,11 @@ def status_of_words(words: str) -> int:
 def _status_failure(error: ApiStatusError, message: str) -> VendorFailure:
     status, words = error.status, error_words(error)
     codes = {str(error.code).lower(), str(error.type).lower()}
-    is_long = status in REJECTING | {429, 500} and TOO_LONG_WORDS.search(words) is not None
+    is_long = (
+        status in REJECTING | {429, 500}
+        and TOO_LONG_WORDS.search(words) is not None
+        and not THROTTLED_WORDS.search(words)
+    )
     kind, cause = _meaning(error, status, codes, words, is_long=is_long)
     return VendorFailure(
         kind=kind,
@@ -194,16 +205,19 @@ def _meaning(
         return AttemptOutcome.MISCONFIGURED, cause
     if is_long and not (status == 429 and asked_wait_of(error) is not None):
         return AttemptOutcome.REJECTED, ""
-    if codes & OUTPUT_CODES:
+    if codes & OUTPUT_CODES or (status in REJECTING and OUTPUT_WORDS.search(words)):
         return AttemptOutcome.UNFINISHED, ""
-    if status == 429 or (status == 403 and RATE_WORDS.search(words)):
+    if status == 429 or (status == 403 and RATE_WORDS.search(words)) or THROTTLED_WORDS.search(words):
         return AttemptOutcome.RATE_LIMITED, ""
-    return (AttemptOutcome.REJECTED if status in REJECTING else AttemptOutcome.SERVER_ERROR), ""
+    is_rejected = status in REJECTING and not UNLOADED_WORDS.search(words)
+    return (AttemptOutcome.REJECTED if is_rejected else AttemptOutcome.SERVER_ERROR), ""
 
 
 def _is_refused_input(status: int, codes: set[str], words: str, body: object) -> bool:
     """Whether the vendor refuses what one author wrote; a suspended account is no refused input."""
-    if status not in REJECTING | {403}:
+    if status == GUARDRAIL or (status == 500 and GUARDRAIL_WORDS.search(words)):
+        return True
+    if status not in REJECTING | {403, 424}:
         return False
     metadata = body.get("metadata") if isinstance(body, Mapping) else None
     if isinstance(metadata, Mapping) and metadata.keys() & {"reasons", "flagged_input"}:
@@ -215,7 +229,7 @@ def _is_refused_input(status: int, codes: set[str], words: str, body: object) ->
 
 def _cause(error: ApiStatusError, status: int, codes: set[str], words: str) -> str:
     """The wrong part of the deployment; empty for an outage or one refused input."""
-    if status == 402 or codes & QUOTA_CODES or (status < 500 and QUOTA_WORDS.search(words)):
+    if status in USED_UP or codes & QUOTA_CODES or (status < 500 and QUOTA_WORDS.search(words)):
         return "quota"
     if status == 403 and RATE_WORDS.search(words):
         return ""

@@ -52,6 +52,7 @@ INPUT_CODES: Final = frozenset(
     }
 )
 OUTPUT_CODES: Final = frozenset({"tool_use_failed", "json_validate_failed", "output_parse_failed"})
+OUTPUT_WORDS: Final = one_of(r"^tool error:")
 """The model wrote what its server cannot read; asked again it may write something else."""
 KEY_WORDS: Final = one_of(
     r"api_key_(?:invalid|expired)",
@@ -60,6 +61,9 @@ KEY_WORDS: Final = one_of(
     r"\bunauthenticated\b",
     r"^access token (?:invalid|expired)",
     r"^authentication error",
+    r"^(?:this |your )?(?:organi[sz]ation|account|workspace|project) (?:has been|is) "
+    r"(?:disabled|restricted|suspended|deactivated)",
+    r"^user location is not supported",
 )
 QUOTA_WORDS: Final = one_of(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)",
@@ -68,6 +72,8 @@ QUOTA_WORDS: Final = one_of(
     r"requires more credits",
     r"billing hard limit",
     r"quota_failed",
+    r"budget has been exceeded",
+    r"exceeded ?budget\b",
     r"余额不足",
     r"欠费",
     r"in arrears",
@@ -81,11 +87,16 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^(?:the )?(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned)",
     r"^(?:invalid|unknown|no such) model\b",
     r"^\S{1,80} is not a valid model",
+    r"invalid model name passed in model=",
+    r"^failed to load model\b",
+    r"^no models loaded\b",
+    r"unable to access non-serverless model",
+    r"with on-demand throughput isn.t supported",
 )
 """Words in the message of a 400, which may quote what an author wrote."""
 INPUT_WORDS: Final = one_of(
     r"\bflagged\b",
-    r"\bmoderat(?:ed|ion)\b",
+    r"(?<![\w-])moderat(?:ed|ion)(?![\w-])",
     r"content[ _](?:polic|filter|management|exists risk|safety)",
     r"safety (?:system|polic|filter|reasons|check)",
     r"inappropriate content",
@@ -93,7 +104,10 @@ INPUT_WORDS: Final = one_of(
     r"(?:prompt|input|request|message)s? (?:was|were|is|ha(?:s|ve) been) (?:blocked|rejected|filtered)",
     r"violat\w+ .{0,40}polic",
     r"guardrail",
+    r"(?:prompt|response) blocked\b",
 )
+GUARDRAIL_WORDS: Final = one_of(r"guardrail (?:failed:|blocked|intervened)")
+"""A blocked text that a gateway reports as its own failure; a guardrail that does not answer is an outage."""
 ACCOUNT_WORDS: Final = one_of(
     r"\b(?:account|organi[sz]ation|project|workspace|subscription|key|permission|country|region)\b"
 )
@@ -107,6 +121,9 @@ RATE_WORDS: Final = one_of(
     r"overloaded",
     r"at capacity",
 )
+THROTTLED_WORDS: Final = one_of(r"ThrottlingException", r"please wait before trying again")
+UNLOADED_WORDS: Final = one_of(r"^model (?:is |was )?unloaded")
+"""A server on one's own machine that loads the model at the next call."""
 TOO_LONG_WORDS: Final = one_of(
     r"context[ _-]?(?:length|window|size).{0,40}exceed",
     r"exceed.{0,60}context[ _-]?(?:length|window|size)",
@@ -133,4 +150,5 @@ TOO_LONG_WORDS: Final = one_of(
     r"tokens must be reduced",
     r"exceeds? (?:the )?(?:max(?:imum)?|limit|allowed).{0,30}(?:sequence|input) length",
     r"must have less than \d+ tokens",
+    r"`inputs` tokens \+ `max_new_tokens` must be",
 )

@@ -1,0 +1,51 @@
+"""Gateways that frame an answer as server-sent events without being asked for a stream."""
+
+from __future__ import annotations
+
+import json
+
+from sandbox.vendors.form import Meaning, Vendor, VendorDocument, answered
+
+
+def events(*documents: object) -> bytes:
+    """Server-sent events."""
+    return (
+        b"".join(b"data: %s\n\n" % json.dumps(each).encode() for each in (*documents,)) + b"data: [DONE]\n\n"
+    )
+
+
+def chunk(finish_reason: str | None = None, **delta: object) -> dict[str, object]:
+    """A piece of an answer."""
+    choices = [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
+    return {"object": "chat.completion.chunk", "model": "m", "choices": choices}
+
+
+def streamed(document: VendorDocument) -> bytes:
+    """The answer in pieces, as some servers send it although no stream was asked for."""
+    said = document["choices"][0]["message"]["content"]
+    parts = [chunk(content=each) for each in (said[:20], said[20:])]
+    usage = {"usage": {"prompt_tokens": 9, "completion_tokens": 9}, "choices": []}
+    return events(chunk(role="assistant", content=""), *parts, usage, chunk("stop"))
+
+
+CALLED = (
+    chunk(tool_calls=[{"index": 0, "id": "a", "function": {"name": "search_documents", "arguments": ""}}]),
+    chunk(tool_calls=[{"index": 0, "function": {"arguments": '{"query": '}}]),
+    chunk(tool_calls=[{"index": 0, "function": {"arguments": '"hours"}'}}]),
+    chunk("tool_calls"),
+)
+
+NINE_ROUTER = Vendor(
+    name="9router",
+    forms=(
+        answered("framed", Meaning.WHOLE, "9router#3492", lambda body: json.dumps(body).encode() + b"\n\ndata: [DONE]\n\n"),
+        answered("commented", Meaning.WHOLE, "CLIProxyAPI#417", lambda body: b": OPENROUTER PROCESSING\n\n" * 2 + json.dumps(body).encode()),
+        answered("padded", Meaning.WHOLE, "CLIProxyAPI#2690", lambda body: b"\n         \n" * 9 + json.dumps(body).encode()),
+        answered("only_padding", Meaning.UNUSABLE, "atomic#230", lambda _: b"\n         \n" * 9),
+        answered("streamed", Meaning.WHOLE, "open-webui/computer#193", streamed),
+        answered("streamed_call", Meaning.WHOLE, "opencodex#3770", lambda _: events(*CALLED)),
+        answered("streamed_error", Meaning.LATER, "nativ#195", lambda _: events({"error": "speculative decoding failed"})),
+        answered("streamed_without_reason", Meaning.WHOLE, "sglang#4550", lambda body: streamed(body).replace(b'"stop"', b"null")),
+        answered("stream_cut", Meaning.UNUSABLE, "atomic#230", lambda body: streamed(body).partition(b'data: {"usage"')[0]),
+    ),
+)  # fmt: skip
