@@ -173,7 +173,7 @@ def test_a_held_text_is_approved_from_the_home(owner: Visitor, world: World) -> 
     after = owner.get(home).text
 
     assert "a held text to approve" in card
-    assert (sent.status_code, sent.headers["location"]) == (303, f"{home}?answered=1#waiting")
+    assert (sent.status_code, sent.headers["location"]) == (303, f"{home}?answered={decision}#waiting")
     assert f'id="waits-{decision}"' not in after
     assert world.one("SELECT outcome FROM answers WHERE decision_id = %s", decision) == "unchanged"
 
