@@ -169,15 +169,15 @@ async def _steps(visit: Visit, user_id: str) -> tuple[FirstStep, ...]:
         return await load_account_checklist(visit, connection, user_id)
 
 
-async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
-    """Topics of the newest questions without an answer; none when they cannot be read in time."""
+async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...] | None:
+    """Topics of the newest questions without an answer; None: they could not be read in time."""
     try:
         chosen = parse_suggestion_range(visit, {})
         found = await load_visible_suggestions(
             visit, user_id, chosen, examples=0, most=TOPIC_DECISIONS, patience_s=PATIENCE_S
         )
     except TooSlow:
-        return ()
+        return None
     return tuple(each for each in found.topics if each.unanswered)[:SHOWN_TOPICS]
 
 
