@@ -206,7 +206,7 @@ def test_a_written_answer_is_not_the_models(desk: Desk, reviewer: Visitor) -> No
 @pytest.mark.parametrize(
     ("text", "rule", "status", "says"),
     [
-        ("Cheap spam for you", None, 400, "flagged_keyword:spam"),
+        ("Cheap spam for you", None, 400, "The text contains the account&#39;s blocked word “spam”."),
         ("I will kill you", None, 400, "violence"),
         ("A kind answer", "500", 503, "nothing is sent unmoderated"),
         ("A kind answer", "401", 503, "nothing is sent unmoderated"),
