@@ -42,7 +42,7 @@ CORRECTIONS: Final = dict.fromkeys((Reason.NO_EVIDENCE, Reason.REPLIED), Decisio
 async def add_demo_person(store: Store) -> None:
     """Add the person for the sign-in link, once."""
     async with store.writing() as connection:
-        await _add(connection, PERSON, "You (demo)", tuple(Role))
+        await _add(connection, PERSON, "Administrator", tuple(Role))
 
 
 async def demo_person(connection: Connection) -> UUID:

@@ -85,6 +85,11 @@ class Answer:
         """Whether the message has this answer, or none is needed."""
         return self.cancelled_at is None and self.retracted_at is None
 
+    @property
+    def dismissed(self) -> bool:
+        """Whether the message was closed without an answer; it may still be answered."""
+        return self.text is None
+
 
 async def list_answers(connection: Connection, decision_id: UUID) -> tuple[Answer, ...]:
     """The answers of people to a decision, oldest first."""

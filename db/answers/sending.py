@@ -155,7 +155,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
         earlier = await list_answers(connection, answer.message.decision_id)
         if any(_is_repeated(each, answer) for each in earlier):
             return False
-        if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):
+        if earlier and (earlier[-1].answer_id != answer.seen or not _may_follow(answer, earlier[-1])):
             raise AnswerConflict(earlier)
         if answer.only_if_last:
             await _refuse_moved_on(connection, values)
@@ -178,6 +178,11 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
 def _is_repeated(stored: Answer, answer: NewAnswer) -> bool:
     same = (stored.text, stored.outcome, stored.person_id) == (answer.text, answer.outcome, answer.person_id)
     return stored.answer_id == answer.answer_id and same
+
+
+def _may_follow(answer: NewAnswer, newest: Answer) -> bool:
+    """Whether an answer may come after the newest one: that went nowhere, or was a dismissal."""
+    return not newest.stands or (newest.dismissed and answer.text is not None)
 
 
 async def _refuse_changed(connection: Connection, answer: NewAnswer, values: Mapping[str, Any]) -> None:

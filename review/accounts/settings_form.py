@@ -24,6 +24,8 @@ from worker.setting_description import Section, Setting, SettingKind
 
 LINE_END: Final = re.compile(r"\r\n?")
 POLICY: Final = "assessment_policy"
+OPEN_PARTS: Final = 14
+"""Filled fields of a setting up to which it is unfolded: a new account has texts in twelve languages."""
 NO_CATEGORY: Final = mark(
     "%(category)s: OpenAI's moderation model has no such category; the threshold has no effect unless your"
     " endpoint has it."
@@ -55,10 +57,15 @@ class SettingsForm:
         """The texts of the parts of a setting or of an option."""
         return parts_below(self.fields, name)
 
-    def filled(self, name: str) -> bool:
-        """Whether a setting or an option has a text or a problem."""
+    def is_open(self, name: str) -> bool:
+        """Whether a setting or an option is unfolded: it has a problem, or some parts, but not many."""
         wrong = any(each == name or each.startswith(f"{name}.") for each in self.errors)
-        return wrong or any(map(str.strip, self.parts(name).values()))
+        return wrong or 0 < sum(bool(each.strip()) for each in self.parts(name).values()) <= OPEN_PARTS
+
+    def texts(self, name: str) -> int:
+        """The number of texts in the rows of a setting or of an option."""
+        parts = self.parts(name).items()
+        return sum(part.endswith(".text") and bool(text.strip()) for part, text in parts)
 
     def rows(self, name: str) -> tuple[int, ...]:
         """The numbers of the rows of a setting or of an option."""

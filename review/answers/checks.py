@@ -11,6 +11,7 @@ from review.accounts.rule_matches import compiled_rules
 from review.answers.answerable import AnswerRejected
 from review.languages import gettext as _
 from review.languages import mark
+from review.words.decisions import named_rule
 from worker.adapters import openai_client, openai_http
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.openai_moderation import OpenAIModerator
@@ -79,11 +80,11 @@ def _refusal(ending: Ending) -> AnswerBlocked | ModerationAway:
         text = _("Moderation gave no result, and nothing is sent unmoderated: %(why)s")
         return ModerationAway(text % {"why": why})
     if ending.reason_code is Reason.REPLY_FLAGGED_RULE:
-        text = _("text: a rule of the account stops it, %(rule)s: %(why)s")
-        return AnswerBlocked(text % {"rule": ending.matched_rule, "why": why})
+        text = _("The text contains %(rule)s. Change the text.")
+        return AnswerBlocked(text % {"rule": named_rule(ending.matched_rule or "")})
     if ending.reason_code is Reason.REPLY_UNSAFE:
-        return AnswerBlocked(_("text: it has hidden characters, which readers do not see: type it again"))
-    return AnswerBlocked(_("text: moderation stops it: %(why)s") % {"why": why})
+        return AnswerBlocked(_("The text has hidden characters, which readers do not see. Type it again."))
+    return AnswerBlocked(_("Moderation stops this text: %(why)s") % {"why": why})
 
 
 def _lacks_key(settings: ReviewSettings, account: Account) -> bool:

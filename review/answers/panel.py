@@ -86,13 +86,14 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
     """The panel of what was read; ``blind``: for a person who holds the decision in a queue."""
     may_review = visit.may(Right.REVIEW, row["user_id"])
     answers, since = ((), None) if blind else (found.answers, found.since)
-    waits = is_answerable(row) and standing_answer(answers) is None and since is not Since.DELETED
+    standing = standing_answer(answers)
+    is_open = is_answerable(row) and (standing is None or standing.dismissed)
     late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.held.texts)
     return AnswerPanel(
         held=found.held,
         answers=answers,
         moved_on=gettext(MOVED_ON[since]) if since else "",
-        may_answer=waits and may_review and not blind,
+        may_answer=is_open and since is not Since.DELETED and may_review and not blind,
         may_read=may_review,
         expired=late and not blind,
         answerable=is_answerable(row) and may_review,

@@ -13,8 +13,8 @@ from db.people.sessions import Session
 from review.http.visit import Visit
 
 ENDS_SOON: Final = timedelta(days=14)
-SHORT_LIVED: Final = timedelta(days=1)
-"""A token of at most this life was made to end; nothing is said about it."""
+LAST_PART: Final = 1 / 4
+"""Of the life of a token: one that was made for a week is not announced on its first day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class AccessNotices:
 
     Attributes:
         sign_ins: other open sessions on browsers that the person has not recognised.
-        tokens: valid API tokens that end within two weeks and were made for more than a day.
+        tokens: valid API tokens in the last part of their life that end within two weeks.
     """
 
     sign_ins: tuple[Session, ...] = ()
@@ -41,7 +41,8 @@ async def load_notices(visit: Visit, connection: Connection) -> AccessNotices:
             each
             for each in tokens
             if each.revoked_at is None
-            and visit.now < each.expires_at < visit.now + ENDS_SOON
-            and each.expires_at - each.created_at > SHORT_LIVED
+            and timedelta(0)
+            < each.expires_at - visit.now
+            < min(ENDS_SOON, (each.expires_at - each.created_at) * LAST_PART)
         ),
     )

@@ -11,37 +11,15 @@ from review.content_covers import CATEGORIES, MODERATION
 from review.decision.highlights import DIRECTION_CONTROLS, span_place
 from review.decision.margins import Margin
 from review.languages import gettext as _
-from review.languages import mark, ngettext
+from review.languages import ngettext
 from review.languages.numbers import localized
-from review.words.decisions import attempt_wording, match_wording, shortened
+from review.words.decisions import attempt_wording, match_wording, named_rule, shortened
 from worker.assessment import ReadingOutcome
-from worker.injections import INJECTION_CHECK
 from worker.model import Stage
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
 
 NOT_ASSESSED: Final = SnapshotAssessment()
-RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
-    "flagged_keyword": (mark("a blocked word of the account"), mark("the account's blocked word “%(rule)s”")),
-    "flagged_phrase": (
-        mark("a blocked phrase of the account"),
-        mark("the account's blocked phrase “%(rule)s”"),
-    ),
-    "flagged_author": (
-        mark("an author whom a rule of the account blocks"),
-        mark("an author whom the account's rule “%(rule)s” blocks"),
-    ),
-    INJECTION_CHECK: (
-        mark("an instruction to the AI"),
-        mark("an instruction to the AI (%(rule)s)"),
-    ),
-    "flagged_regex": (
-        mark("a blocked pattern of the account"),
-        mark("the account's blocked pattern “%(rule)s”"),
-    ),
-}
-
-
 UNREAD: Final = frozenset(ReadingOutcome) - {ReadingOutcome.READ}
 
 
@@ -71,15 +49,12 @@ class ExplanationFacts:
 def rule_clause(facts: ExplanationFacts) -> str:
     """Which rule matched, how and where; its kind alone while the texts are covered."""
     matched: str = facts.row["matched_rule"] or ""
-    kind_of_rule, _colon, word = matched.partition(":")
-    hidden, shown = RULE_KINDS.get(kind_of_rule, RULE_KINDS["flagged_keyword"])
     if facts.hides_rule:
-        return _(hidden)
+        return named_rule(matched, with_word=False)
     found = next((each for each in facts.snapshot.findings if each.matched_rule == matched), None)
     method = match_wording(found.how) if found and found.how else ""
     place = _fuzzy_place(facts, found) if found and MatchMethod.TYPO in found.how.split("+") else ""
-    rule = _(shown) % {"rule": shortened(word)}
-    return rule + (f" ({method})" if method else "") + place
+    return named_rule(matched) + (f" ({method})" if method else "") + place
 
 
 def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:

@@ -15,6 +15,7 @@ from db.connection import Connection
 from db.reviews import queue_items
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
+from review.answers.answerable import AnswerAction
 from review.content_covers import cover_reason
 from review.decision import page
 from review.decision.review_panel import query_id
@@ -70,6 +71,7 @@ async def _list(
         count=count,
         counted=COUNTED,
         answered=query_id(visit, "answered"),
+        closed="closed" in visit.request.query_params,
         account=account,
         tab=tab,
     )
@@ -107,6 +109,7 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "following": following,
         "queue": query_id(visit, "queue"),
         "answered": query_id(visit, "answered"),
+        "closed": "closed" in visit.request.query_params,
     }
 
 
@@ -115,7 +118,7 @@ async def _open_next(visit: Visit, row: DecisionRow) -> Response:
         return await redirect_to_next(visit, queue_id, ruled_on=row["id"])
     async with visit.store.autocommit() as connection:
         following, _ = await _following(visit, connection, row)
-    query = f"answered={row['id']}"
+    query = f"answered={row['id']}" + ("&closed=1" if visit.field("action") == AnswerAction.DISMISS else "")
     if following is None:
         return visit.redirect("escalations", query)
     return visit.redirect("escalation", query, decision_id=following.decision_id)

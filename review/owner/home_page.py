@@ -31,12 +31,13 @@ from db.rows import Row
 from review.access import Right
 from review.accounts.stored_versions import account_of_path
 from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
-from review.answers.answerable import AnswerRejected, DraftTooOld
+from review.answers.answerable import AnswerAction, AnswerRejected, DraftTooOld
 from review.answers.checks import ModerationAway
 from review.answers.panel import AnswerPanel, answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
 from review.decision import page
+from review.decision.review_panel import query_id
 from review.escalations.pages import parse_answer_form
 from review.first_run.checklist import FirstStep, load_account_checklist
 from review.http.visit import Visit
@@ -107,7 +108,8 @@ async def answer_from_home(visit: Visit) -> Response:
     except AnswerRejected as rejected:
         problem, status = str(rejected), 400
     if not problem:
-        return visit.redirect("owner_home", "answered=1#waiting", account=user_id)
+        closed = "&closed=1" if visit.field("action") == AnswerAction.DISMISS else ""
+        return visit.redirect("owner_home", f"answered={row['id']}{closed}#waiting", account=user_id)
     return await _page(visit, user_id, problem=problem, problem_of=row["id"], status=status)
 
 
@@ -149,7 +151,8 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         most_waiting=MOST_WAITING,
         topics=suggested.result(),
         cost=cost.result(),
-        answered=visit.request.query_params.get("answered") == "1",
+        answered=query_id(visit, "answered"),
+        closed="closed" in visit.request.query_params,
         **{"problem": "", "problem_of": None} | problem,
     )
 
@@ -166,15 +169,15 @@ async def _steps(visit: Visit, user_id: str) -> tuple[FirstStep, ...]:
         return await load_account_checklist(visit, connection, user_id)
 
 
-async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...]:
-    """Topics of the newest questions without an answer; none when they cannot be read in time."""
+async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...] | None:
+    """Topics of the newest questions without an answer; None: they could not be read in time."""
     try:
         chosen = parse_suggestion_range(visit, {})
         found = await load_visible_suggestions(
             visit, user_id, chosen, examples=0, most=TOPIC_DECISIONS, patience_s=PATIENCE_S
         )
     except TooSlow:
-        return ()
+        return None
     return tuple(each for each in found.topics if each.unanswered)[:SHOWN_TOPICS]
 
 

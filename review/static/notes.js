@@ -18,13 +18,16 @@
   }
 
   const person = document.body.dataset.person || "";
+  const refused = (performance.getEntriesByType("navigation")[0]?.responseStatus || 200) >= 400;
+  // a screen reader reads what has the focus, not an alert that was there before it
+  const alert = refused && !one("[autofocus]") && one("main [role=alert]");
+  if (alert) { alert.tabIndex = -1; alert.focus(); }
   // drop the stored note after a submit, except after a refusal or where the form returned with its text
   function forget() {
     const key = sessionStorage.getItem("hushgate:sent");
     if (!key) return;
-    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
     const back = all("form[action$='/review'] textarea").some((field) => field.value);
-    if (status >= 400 || back || one("input[type=password]")) return;
+    if (refused || back || one("input[type=password]")) return;
     sessionStorage.removeItem("hushgate:sent");
     keep(key, "");
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import floor, log10
 from typing import Final
 
 import orjson
@@ -10,10 +11,30 @@ import orjson
 from review.languages import gettext, mark, ngettext
 from review.languages.numbers import localized
 from worker.assessment.policies.designs import DESIGNS
+from worker.injections import INJECTION_CHECK
 from worker.model import DecisionKind, Tier
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod
 
+RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "flagged_keyword": (mark("a blocked word of the account"), mark("the account's blocked word “%(rule)s”")),
+    "flagged_phrase": (
+        mark("a blocked phrase of the account"),
+        mark("the account's blocked phrase “%(rule)s”"),
+    ),
+    "flagged_author": (
+        mark("an author whom a rule of the account blocks"),
+        mark("an author whom the account's rule “%(rule)s” blocks"),
+    ),
+    INJECTION_CHECK: (
+        mark("an instruction to the AI"),
+        mark("an instruction to the AI (%(rule)s)"),
+    ),
+    "flagged_regex": (
+        mark("a blocked pattern of the account"),
+        mark("the account's blocked pattern “%(rule)s”"),
+    ),
+}
 MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
     MatchMethod.EXACT: mark("exact match"),
     MatchMethod.CASE: mark("other case"),
@@ -168,6 +189,13 @@ def duration_wording(seconds: float) -> str:
     return gettext("%(h)s h") % {"h": hours}
 
 
+def named_rule(matched: str, *, with_word: bool = True) -> str:
+    """A rule by its kind and its word, or by its kind alone."""
+    kind, _, word = matched.partition(":")
+    hidden, shown = RULE_KINDS.get(kind, RULE_KINDS["flagged_keyword"])
+    return gettext(shown) % {"rule": shortened(word)} if with_word else gettext(hidden)
+
+
 def shortened(text: str) -> str:
     """A name or a rule, cut at 80 characters."""
     return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "…"
@@ -188,10 +216,11 @@ def percent(share: float | None) -> str:
 
 
 def usd(number: float | None) -> str:
-    """An amount of money; small ones with as many digits as they need."""
+    """An amount of money: with cents, and with two digits that count where it is less than ten cents."""
     if number is None:
         return gettext("unknown")
-    return localized(f"{number:,.2f} USD" if number >= 1 or not number else f"{number:.6f} USD")
+    digits = min(6, 1 - floor(log10(abs(number)))) if 0 < abs(number) < 0.1 else 2
+    return localized(f"{number:,.{digits}f} USD")
 
 
 def amount(number: float | None) -> str:

@@ -171,14 +171,15 @@ def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
 
 
 def test_keys_of_an_answer_are_letters_while_a_person_writes(desk: Desk) -> None:
-    """`e` begins an answer; a rule's refusal leaves the text where it was."""
+    """`e` begins an answer; a refusal has the focus, so that it is read, and leaves the text where it was."""
     page = desk.resident(REVIEWER)
     page.goto(f"/decisions/{desk.world.endings['MODEL_ESCALATED']}")
     page.keyboard.press("e")
     page.keyboard.type("a kind answer: I will kill you")
     desk.expect(400)
     page.locator("#answer").get_by_role("button", name="Send", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("Not sent. text: moderation stops it")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. Moderation stops this text")
+    expect(page.get_by_role("alert")).to_be_focused()
     expect(page.locator("#own-answer")).to_have_value("a kind answer: I will kill you")
     page.locator("#own-answer").fill("a kind answer")
     page.locator("#answer").get_by_role("button", name="Send", exact=True).click()

@@ -31,6 +31,15 @@ NARROW: Final = """
         .map((cell) => [cell.innerText.slice(0, 60), cell.clientWidth])
 """
 """Cells of tables in which a word has no room, with their pixels."""
+SQUEEZED: Final = """
+    () => {
+        for (const part of document.querySelectorAll("main details")) part.open = true;
+        return [...document.querySelectorAll("main input:is([type=text], :not([type]))")]
+            .filter((field) => field.clientWidth && field.clientWidth < 64)
+            .map((field) => [field.name, field.clientWidth]);
+    }
+"""
+"""Fields of a text in which the text has no room, with their pixels; unfolds the page."""
 
 
 def test_every_parameter_has_a_sample() -> None:
@@ -59,12 +68,14 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     page.set_viewport_size(PHONE)
     picture(page, f"{route.name}-phone")
     beside, narrow, headings = page.evaluate(BESIDE), page.evaluate(NARROW), page.locator("h1").count()
+    squeezed = page.evaluate(SQUEEZED)
     found["covered"] = _covered_faults(desk, route)
 
     assert found == {"light": [], "dark": [], "covered": []}
     assert clipped == []
     assert beside <= 0
     assert narrow == []
+    assert squeezed == []
     assert headings == 1
 
 

@@ -40,6 +40,22 @@ def test_a_program_is_copied_as_shown(desk: Desk) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == page.locator("pre").first.text_content()
 
 
+def test_the_answers_of_a_model_test_stand_apart_from_the_form(desk: Desk) -> None:
+    """What each server said is above the form, on a small phone too."""
+    page = desk.sit("everything")
+    page.goto("/connect")
+    page.get_by_role("button", name="Test only").click()
+    expect(page.locator(".model-answers")).to_be_visible()
+    answers, form = page.locator(".model-answers").bounding_box(), page.locator("main form").bounding_box()
+    page.set_viewport_size({"width": 320, "height": 640})
+    beside = page.evaluate(BESIDE)
+
+    assert answers is not None
+    assert form is not None
+    assert form["y"] - answers["y"] - answers["height"] >= 8
+    assert beside <= 0
+
+
 def test_an_empty_limit_stands_nowhere_or_at_the_value_in_force(desk: Desk) -> None:
     """The recommended limit has its number; a limit that is not set has a slider without a thumb."""
     page = desk.resident("shop owner")

@@ -79,6 +79,7 @@ def test_an_owner_reaches_the_first_sent_answer_without_a_terminal(
         page.goto(link)
         owner = Owner(page)
         owner.press("Sign in")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Hello, Administrator")
         owner.open("Connect a model")
         owner.write("Address", sandbox.base_url)
         owner.write("Key", KEY)

@@ -206,7 +206,7 @@ def test_a_written_answer_is_not_the_models(desk: Desk, reviewer: Visitor) -> No
 @pytest.mark.parametrize(
     ("text", "rule", "status", "says"),
     [
-        ("Cheap spam for you", None, 400, "flagged_keyword:spam"),
+        ("Cheap spam for you", None, 400, "The text contains the account&#39;s blocked word “spam”."),
         ("I will kill you", None, 400, "violence"),
         ("A kind answer", "500", 503, "nothing is sent unmoderated"),
         ("A kind answer", "401", 503, "nothing is sent unmoderated"),
@@ -415,6 +415,23 @@ def test_a_dismissed_message_needs_no_answer(desk: Desk, reviewer: Visitor) -> N
     assert str(row["id"]) in listed
     assert (response.status_code, desk.outbox(row)) == (303, [])
     assert str(row["id"]) not in reviewer.get("/escalations").text
+
+
+def test_a_dismissed_message_is_answered_after_all(desk: Desk, reviewer: Visitor) -> None:
+    """A wrong click loses no customer; two people do not both answer, and nobody dismisses twice."""
+    row = desk.escalated()
+    stale = form_of(reviewer, row)
+    answer(reviewer, row, stale, action="dismiss")
+    page = reviewer.get(f"/decisions/{row['id']}").text
+    form = form_of(reviewer, row)
+    again = answer(reviewer, row, form, action="dismiss")
+    late = answer(reviewer, row, stale | {"answer": str(uuid7())}, action="write", text="From ten.")
+    sent = answer(reviewer, row, form, action="write", text="From nine.")
+    second = answer(reviewer, row, form | {"answer": str(uuid7())}, action="write", text="From ten.")
+
+    assert "No answer needed" not in page
+    assert [each.status_code for each in (again, late, sent, second)] == [409, 409, 303, 409]
+    assert [each["text"] for each in desk.outbox(row)] == ["From nine."]
 
 
 def test_only_reviewers_read_drafts_and_each_reading_is_logged(desk: Desk, reviewer: Visitor) -> None:

@@ -138,7 +138,7 @@ def test_people_without_the_right_see_no_texts(engine: Running, visitors: Visito
     assert "Rule matched the message" in part(seen, ".backtest-example")
     assert part(seen, "#group-newly_stopped").endswith("2 17 % 2 1 (50 %) –")
     assert "1 fewer decision would wait for people." in part(seen, "#waits")
-    assert "about 0.004200 USD" in part(seen, "#waits")
+    assert "about 0.0042 USD" in part(seen, "#waits")
     assert "Decided again now" not in seen
     assert (refused, missing) == (403, [404] * 6)
     assert logged(engine, backtest_id) == [("figures", 0)]

@@ -285,7 +285,7 @@ def test_a_draft_is_edited_in_a_form(office: Office, team: Team, tmp_path: Path)
     assert "nine to six" in element["initial_value"]
     expired, refused = office.vendor.notices()
     assert expired == "Slack did not open the form in time. Press again."
-    assert "moderation stops it" in refused
+    assert "Moderation stops this text" in refused
     assert (stopped, "kill you" in refused) == ([], True)
     assert [each["outcome"] for each in place.answers()] == ["edited"]
     assert f"<@{LEE}> edited the draft." in place.shown

@@ -53,9 +53,11 @@ def test_an_agent_answers_one_message_after_the_other(desk: Desk, account: str, 
     case = agent.get(f"/escalations/{rows[0]['id']}").text
     forms = ({"action": "approve"}, {"action": "write", "text": "From nine."}, {"action": "dismiss"})
     led: list[str] = []
+    opened: list[str] = []
     for row, fields in zip(rows, forms, strict=True):
         response = agent.post(f"/escalations/{row['id']}", **form_of(agent, row) | fields)
         led.append(response.headers["location"].partition("?")[0])
+        opened.append(agent.get(response.headers["location"]).text)
     end = agent.get("/escalations").text
 
     for expected in ("author of agent 0", QUESTION, held["text"], "Waits for approval"):
@@ -65,6 +67,9 @@ def test_an_agent_answers_one_message_after_the_other(desk: Desk, account: str, 
     assert held["text"] in case
     assert led == [f"/escalations/{rows[1]['id']}", f"/escalations/{rows[2]['id']}", "/escalations"]
     assert "Nothing waits for an answer" in end
+    done = ("Sent.", "Sent.", "Closed without an answer.")
+    for row, page, expected in zip(rows, opened, done, strict=True):
+        assert f'{expected} <a href="/decisions/{row["id"]}#answer">Open the decision</a>' in page
 
 
 def test_a_refused_answer_keeps_its_text_in_the_inbox(desk: Desk, account: str, agent: Visitor) -> None:

@@ -13,8 +13,11 @@ import psycopg
 import pytest
 
 from db.account_settings.accounts import current_account
+from db.audit.search import TooSlow
+from db.audit.suggestions import Suggestions
 from db.people.records import Role
 from review.accounts.settings_form import form_of_account
+from review.owner import home_page
 from tests.support.audited import ignored, record, replied
 from tests.support.pools import in_pool
 from tests.support.review_world import World
@@ -173,7 +176,7 @@ def test_a_held_text_is_approved_from_the_home(owner: Visitor, world: World) -> 
     after = owner.get(home).text
 
     assert "a held text to approve" in card
-    assert (sent.status_code, sent.headers["location"]) == (303, f"{home}?answered=1#waiting")
+    assert (sent.status_code, sent.headers["location"]) == (303, f"{home}?answered={decision}#waiting")
     assert f'id="waits-{decision}"' not in after
     assert world.one("SELECT outcome FROM answers WHERE decision_id = %s", decision) == "unchanged"
 
@@ -269,6 +272,31 @@ def test_replies_that_cannot_be_read_in_time_are_not_called_none(owner: Visitor,
 
     assert "could not be read in time" in page
     assert "No reply was sent" not in page
+
+
+def test_the_home_calls_no_question_covered_that_it_did_not_read(
+    database_url: str, owner: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions that were not read in time do not show that the documents cover them."""
+
+    async def too_slow(*_: object, **__: object) -> Suggestions:
+        raise TooSlow
+
+    monkeypatch.setattr(home_page, "load_visible_suggestions", too_slow)
+    late = owner.get(f"/accounts/{SHOP}/home").text
+    asked = late[late.index('id="asked"') :]
+
+    assert "could not be read in time" in asked
+    assert "None among" not in asked
+
+
+def test_the_home_says_which_tokens_its_cost_leaves_out(owner: Visitor) -> None:
+    """A cost without them is read as the whole, and an unknown one as a defect."""
+    page = owner.get(f"/accounts/{SHOP}/home").text
+    cost = page[page.index("Cost this month") : page.index('id="waiting"')]
+
+    assert "unknown" in cost
+    assert re.search(r"without \d+ tokens? that (has|have) no price", cost)
 
 
 def test_the_page_of_answers_leads_to_all_of_them(owner: Visitor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from db.people import records
@@ -114,19 +115,27 @@ def test_a_role_that_is_taken_at_the_command_line_ends_tokens(
 
 def test_a_token_says_when_it_ends(database_url: str, visitors: Visitors) -> None:
     """Programs read it from every answer; people are told two weeks before."""
-    owner = signed_in(visitors, add_person(database_url, Role.VIEWER))
+    person = add_person(database_url, Role.VIEWER)
+    owner = signed_in(visitors, person)
     token = api_token(owner)
     answer = visitors().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token}"})
+    with psycopg.connect(database_url) as connection:
+        aged = (
+            "UPDATE api_tokens SET created_at = now() - interval '80 days',"
+            " expires_at = now() + interval '10 days' WHERE person_id = %s"
+        )
+        connection.execute(aged, (person.person_id,))
 
     assert answer.headers["Hushgate-Token-Expires"][:4].isdigit()
     for page in ("/", "/profile"):
         assert "Your API token “mine” ends" in owner.get(page).text
 
 
-def test_a_token_that_was_made_for_a_day_is_not_announced(database_url: str, visitors: Visitors) -> None:
-    """People who make a short-lived token know that it ends."""
+@pytest.mark.parametrize("days", ["1", "7"])
+def test_a_new_token_is_not_announced(database_url: str, visitors: Visitors, days: str) -> None:
+    """People who make a token for a week know that it ends."""
     owner = signed_in(visitors, add_person(database_url, Role.VIEWER))
-    api_token(owner, days="1")
+    api_token(owner, days=days)
 
     assert "Your API token" not in owner.get("/").text
     assert "mine" in owner.get("/profile/tokens").text

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.costs.report import Spender
+from review.words.decisions import usd
 from tests.support.samples import account
 from worker import scope
 from worker.endings import Ending
@@ -190,3 +191,19 @@ def test_a_cost_without_a_known_price_is_unknown() -> None:
     assert (unpriced.known_day_usd, unpriced.known_month_usd) == (None, None)
     assert partly.known_month_usd == 0.5
     assert (free.known_day_usd, free.known_month_usd) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.5, "1.50 USD"),
+        (0.834_218, "0.83 USD"),
+        (0.0, "0.00 USD"),
+        (0.034_56, "0.035 USD"),
+        (0.000_042, "0.000042 USD"),
+        (None, "unknown"),
+    ],
+)
+def test_a_cost_is_shown_in_cents_where_it_has_any(number: float | None, text: str) -> None:
+    """Six digits of 0.834218 USD say no more than two; a cost of less than ten cents keeps two that count."""
+    assert usd(number) == text
