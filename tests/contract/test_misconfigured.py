@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from sandbox.server import SandboxHandle
+from tests.support.http_server import Answer, Asked, http_server
 from tests.support.samples import event
 from worker.adapters import openai_client
 from worker.adapters.openai_chat import OpenAIChat
@@ -59,30 +58,14 @@ WRONG = [
 
 @contextmanager
 def answering(status: int, kind: str, body: str) -> Iterator[str]:
-    """The base URL of a server that answers every POST so; a redirect leads back to itself."""
+    """The base URL of a server that answers every request so; a redirect leads back to itself."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(body.encode())))
-            if status == 308:
-                self.send_header("location", self.path)
-            self.end_headers()
-            self.wfile.write(body.encode())
+    def answer(asked: Asked) -> Answer:
+        redirect = {"location": asked.path} if status == 308 else {}
+        return status, {"content-type": kind} | redirect, body.encode()
 
-        def log_message(self, *_: object) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_server(answer) as (url, _):
+        yield f"{url}/v1"
 
 
 @pytest.mark.parametrize(("status", "kind", "body", "cause"), WRONG)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import tracemalloc
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx2
@@ -25,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from tests.contract.test_misconfigured import HTML, JSON, answering, refusal
+from tests.support.http_server import http_server, json_answer
 from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.openai_http import ApiClient
@@ -93,50 +91,22 @@ async def test_a_server_that_is_away_is_a_connection_error() -> None:
     assert (known.kind, known.status) == ("connection", None)
 
 
-@contextmanager
-def recording() -> Iterator[tuple[str, list[tuple[str, dict[str, str], bytes]]]]:
-    """A server that answers every POST, and what it was asked: target, headers and body."""
-    asked: list[tuple[str, dict[str, str], bytes]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-            self.send_response(200)
-            self.send_header("content-type", JSON)
-            self.send_header("content-length", "15")
-            self.end_headers()
-            self.wfile.write(b'{"results": []}')
-
-        def log_message(self, *_: object) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 async def test_a_request_is_what_the_sdk_sends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Path, body, key, organisation and extra headers of the environment; not the name of the client."""
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: moderation")
     body = {"model": "omni", "input": ["größer", "二"]}
-    with recording() as (url, asked):
+    with http_server(lambda _: json_answer({"results": []})) as (url, asked):
         async with openai_client.client(f"{url}/v1/", "key", connections=2) as client:
             await sdk_post(client.base_url, body)
             await client.post("/moderations", body)
 
-    (expected_path, expected, expected_body), (path, found, found_body) = asked
+    expected, found = asked
     named = {"authorization", "content-type", "accept", "openai-organization", "x-team"}
-    assert path == expected_path == "/v1/moderations"
-    assert json.loads(found_body) == json.loads(expected_body) == body
-    assert {name: found[name] for name in named} == {name: expected[name] for name in named}
-    assert found["authorization"] == "Bearer key"
+    assert found.path == expected.path == "/v1/moderations"
+    assert found.json == expected.json == body
+    assert {name: found.headers[name] for name in named} == {name: expected.headers[name] for name in named}
+    assert found.headers["authorization"] == "Bearer key"
 
 
 @asynccontextmanager
@@ -225,25 +195,25 @@ async def test_a_refusal_of_the_proxy_has_its_status(
 
 async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
     """Such as the version of Azure's API."""
-    with recording() as (url, asked):
+    with http_server(lambda _: json_answer({"results": []})) as (url, asked):
         async with openai_client.client(
             f"{url}/deployments/d/?api-version=1", "key", connections=2
         ) as client:
             await client.post("/moderations", {})
 
-    assert [path for path, *_ in asked] == ["/deployments/d/moderations?api-version=1"]
+    assert [each.path for each in asked] == ["/deployments/d/moderations?api-version=1"]
 
 
 async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the SDK does; an address in NO_PROXY is called directly."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with recording() as (url, asked):
+    with http_server(lambda _: json_answer({"results": []})) as (url, asked):
         monkeypatch.setenv("HTTP_PROXY", url)
         for base_url in ("http://upstream.example/v1", f"{url}/v1"):
             async with openai_client.client(base_url, "key", connections=2) as client:
                 await client.post("/moderations", {})
 
-    assert [target for target, *_ in asked] == ["http://upstream.example/v1/moderations", "/v1/moderations"]
+    assert [each.path for each in asked] == ["http://upstream.example/v1/moderations", "/v1/moderations"]
 
 
 async def test_a_text_that_is_not_unicode_is_refused_before_the_call() -> None:
