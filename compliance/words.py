@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from compliance.appeals.records import AppealOutcome, AppealSource, RefusalCode
-from review.languages import gettext, mark
+from review.languages import gettext, mark, worded
 
 SUBJECT_KINDS: Final[Mapping[str, str]] = {
     "account": mark("account"),
@@ -61,9 +61,9 @@ def refusal_text(code: RefusalCode) -> str:
 
 
 FILTERS: Final = {
-    "subject_kind": lambda kind: gettext(SUBJECT_KINDS.get(kind, kind)),
+    "subject_kind": worded(SUBJECT_KINDS),
     "erasure_phase": lambda phase: gettext(ERASURE_PHASES.get(phase, RUNNING)),
-    "appeal_outcome": lambda outcome: gettext(OUTCOMES[outcome]),
-    "appeal_source": lambda source: gettext(SOURCES[source]),
+    "appeal_outcome": worded(OUTCOMES),
+    "appeal_source": worded(SOURCES),
 }
 """Of templates."""

@@ -9,9 +9,10 @@ of the catalogues.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from gettext import NullTranslations
-from typing import Final
+from typing import Any, Final
 
 ENGLISH: Final = NullTranslations()
 catalogue: Final[ContextVar[NullTranslations]] = ContextVar("catalogue", default=ENGLISH)
@@ -26,6 +27,11 @@ def mark(message: str) -> str:
 def gettext(message: str) -> str:
     """A text in the reader's language, or itself without a translation."""
     return catalogue.get().gettext(message) if message else ""
+
+
+def worded(texts: Mapping[Any, str]) -> Callable[[Any], str]:
+    """A function from a code to its text in the reader's language; an unknown code is unchanged."""
+    return lambda code: gettext(texts.get(code, code))
 
 
 def ngettext(singular: str, plural: str, number: int) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from db.figures.figure_sql import RunEvent
 from db.reviews.rulings import Effect, Ruling, RulingReason
-from review.languages import gettext, mark
+from review.languages import gettext, mark, worded
 from review.words import decisions, states
 
 RUN_EVENTS: Final[Mapping[str, str]] = {
@@ -25,14 +25,14 @@ FEEDBACK: Final[Mapping[str, str]] = {
 }
 WORDINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "decision": decisions.decision_label,
-    "review": states.review_state,
-    "answered": lambda choice: gettext({**YES_OR_NO, **states.ANSWER_STATES}.get(choice, choice)),
-    "scope": states.scope_name,
-    "source": lambda choice: gettext(SOURCES.get(choice, choice)),
+    "review": worded(states.REVIEW_STATES),
+    "answered": worded({**YES_OR_NO, **states.ANSWER_STATES}),
+    "scope": worded(states.SCOPES),
+    "source": worded(SOURCES),
     "tier": decisions.tier_wording,
-    "feedback": lambda choice: gettext(FEEDBACK.get(choice, choice)),
-    "ran": lambda choice: gettext(RUN_EVENTS.get(choice, choice)),
-    "degraded": lambda choice: gettext(YES_OR_NO.get(choice, choice)),
+    "feedback": worded(FEEDBACK),
+    "ran": worded(RUN_EVENTS),
+    "degraded": worded(YES_OR_NO),
 }
 """How the choices of a filter are shown, by its name."""
 
@@ -56,11 +56,6 @@ EFFECTS: Final[Mapping[Effect, str]] = {
 }
 """Total: what a review changed."""
 SEALED_AGAIN: Final = mark("The exchange was sealed again.")
-
-
-def ruling_label(ruling: Ruling) -> str:
-    """A ruling as a choice."""
-    return gettext(RULINGS[ruling])
 
 
 def ruling_reason(reason: RulingReason) -> str:

@@ -63,29 +63,9 @@ COUNTED: Final[Mapping[str, str]] = {
 """Fields of ``db.audit.settings_snapshot.SettingsVersion`` that have another name than their setting."""
 
 
-def stage_name(stage: str) -> str:
-    """A stage in words; an unknown stage of another release as stored."""
-    return gettext(STAGES[stage]) if stage in STAGES else stage.replace("_", " ")
-
-
 def stage_outcome(outcome: str) -> str:
     """How a stage or an attempt ended, with its mark."""
     return gettext(OUTCOMES[outcome]) if outcome in OUTCOMES else f"✗ {attempt_wording(outcome)}"
-
-
-def severity_name(severity: str) -> str:
-    """The weight of a finding."""
-    return gettext(SEVERITIES.get(severity, severity))
-
-
-def review_source(source: ReviewSource) -> str:
-    """How a review was given."""
-    return gettext(SOURCES[source])
-
-
-def measured_subject(subject: str) -> str:
-    """What a measure is of."""
-    return gettext(MEASURED[subject])
 
 
 def setting_title(field: str) -> str:

@@ -23,7 +23,7 @@ from review.http import templating
 from review.http.templating import STATIC
 from review.words import access_log as wording
 from review.words.decisions import DRAFT_PROBLEMS
-from review.words.traces import review_source
+from review.words.traces import SOURCES
 from tasks.entries.outcome_log import log_decision
 from tests.unit.test_metrics import decision
 from tests.unit.test_snapshot import stored
@@ -224,7 +224,7 @@ def test_a_detail_is_shown_as_names_and_values() -> None:
 @pytest.mark.parametrize("source", ReviewSource)
 def test_every_source_of_a_review_has_words(source: ReviewSource) -> None:
     """A review of a new source is shown too."""
-    assert len(review_source(source)) > 3
+    assert len(SOURCES[source]) > 3
 
 
 @pytest.mark.parametrize(
