@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -182,9 +182,3 @@ INNOCENT: Final[dict[str, Callable[[random.Random], str]]] = {
     "hash": lambda rng: f"{rng.getrandbits(160):040x}",
     "handle": lambda rng: f"@{rng.choice(('ann', 'shop', 'kim'))}{_digits(rng, 3)} at 5 @ 3.50",
 }
-
-
-def all_rows(seed: int) -> Iterator[PersonalRow]:
-    """Both kinds."""
-    yield from personal_rows(seed)
-    yield from innocent_rows(seed)

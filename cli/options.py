@@ -134,14 +134,14 @@ def with_redis(
 
 
 @asynccontextmanager
-async def own_connections(url: str, *, application: str = "hushgate-cli") -> AsyncIterator[Pool]:
+async def own_connections(url: str) -> AsyncIterator[Pool]:
     """Two connections with the login's own role.
 
     Raises:
         StorageUnavailable: the server does not answer, or refuses the login.
     """
     await check_reachable(url)
-    async with create_pool(url, size=2, application=application, role=None) as source:
+    async with create_pool(url, size=2, application="hushgate-cli", role=None) as source:
         yield source
 
 

@@ -14,6 +14,7 @@ from worker.statistics.binomial import incomplete_beta
 HOUR_S: Final = 3_600.0
 BLOCK_S: Final = 300.0
 """Neighbouring samples are strongly correlated; means of five minutes are less so."""
+CERTAINTY: Final = 0.95
 MOST_CORRELATED: Final = 0.95
 FEWEST_BLOCKS: Final = 6
 FLAT_SHARE: Final = 0.01
@@ -88,11 +89,11 @@ def _block_means(points: Sequence[tuple[float, float]]) -> list[tuple[float, flo
     return [(fmean(at for at, _ in held), fmean(y for _, y in held)) for _, held in sorted(blocks.items())]
 
 
-def _student_quantile(freedom: int, certainty: float = 0.95) -> float:
-    """The value that ``|t|`` stays below with this certainty; DLMF 8.17 for the distribution."""
+def _student_quantile(freedom: int) -> float:
+    """The value that ``|t|`` stays below with ``CERTAINTY``; DLMF 8.17 for the distribution."""
     low, high = 0.0, 1_000.0
     for _ in range(100):
         middle = (low + high) / 2
         beyond = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + middle * middle))
-        low, high = (middle, high) if beyond > 1 - certainty else (low, middle)
+        low, high = (middle, high) if beyond > 1 - CERTAINTY else (low, middle)
     return high

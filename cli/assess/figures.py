@@ -161,17 +161,18 @@ def _calibration_error(outcomes: Sequence[PolicyOutcome]) -> float:
     return calibration_error(reliability_bins(labelled)) or 0.0
 
 
-def upper_bound(wrong: int, audited: int, certainty: float = 0.95) -> float:
-    """0..1, largest share of errors compatible with ``wrong`` of ``audited`` (Clopper-Pearson, one-sided).
+def upper_bound(wrong: int, audited: int) -> float:
+    """0..1, largest share of errors compatible with ``wrong`` of ``audited``.
 
-    With 0 wrong it is close to the rule of three: 3 / ``audited``. With 0 audited it is 1.
+    Clopper-Pearson, one-sided, with a certainty of 95 %. With 0 wrong it is close to the rule of three:
+    3 / ``audited``. With 0 audited it is 1.
     """
     if wrong >= audited:
         return 1.0
     low, high = wrong / audited, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if at_most(wrong, audited, middle) > 1.0 - certainty:
+        if at_most(wrong, audited, middle) > 0.05:
             low = middle
         else:
             high = middle

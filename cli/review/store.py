@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from cli.accounts.store_account import login
 from cli.options import database_url, settings_of
 from db.connection import Connection
 from db.pool import check_reachable
@@ -50,7 +50,4 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
 
 def who() -> str:
     """The user at the command line, for the access log."""
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):
-        return "command line"
+    return f"{login()} (command line)"

@@ -45,7 +45,6 @@ _HOURS: Final = """
     )
 """
 _NEXT_HOUR: Final = sa.text(_HOURS + "SELECT hour FROM due ORDER BY hour DESC LIMIT 1")
-_WAITING: Final = sa.text(_HOURS + "SELECT count(*) FROM due WHERE hour + interval '1 hour' <= :now")
 _NEXT_DAY: Final = sa.text("""
     SELECT date_trunc('day', start, 'UTC') AS day FROM figure_spans AS hours
     WHERE grain = 'hour' AND counted_to = start + interval '1 hour'
@@ -161,11 +160,6 @@ async def sweep_next(connection: Connection) -> datetime | None:
         for statement in _SWEEP:
             await connection.execute(statement, {"day": day, "end": day + DAY})
     return day
-
-
-async def uncounted_hours(connection: Connection, *, now: datetime) -> int:
-    """How many finished hours are not counted yet."""
-    return int((await connection.execute(_WAITING, _due(now))).scalar_one())
 
 
 def _due(now: datetime) -> dict[str, Any]:

@@ -72,7 +72,6 @@ class ReviewPanel:
 
     subject: ReviewSubject
     may_review: bool
-    may_lead: bool
     state: str
     seen: str
     reviews: tuple[Review, ...]
@@ -171,7 +170,6 @@ def review_panel(visit: Visit, decision: VisibleDecision, found: ReviewReads) ->
     panel = ReviewPanel(
         subject=subject,
         may_review=visit.may(Right.REVIEW, subject.user_id),
-        may_lead=may_lead,
         state=rulings.review_state(found.reviews),
         seen=str(decision.last_review or ""),
         reviews=tuple(each for each in found.reviews if each.source != "golden" or each.is_by(reviewer)),

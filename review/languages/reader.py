@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -29,12 +29,6 @@ class PageReader:
     def locale(self) -> str:
         """The locale of dates and numbers, as Babel names it."""
         return LOCALES[self.language]
-
-    @property
-    def offset_minutes(self) -> int:
-        """Minutes between UTC and the zone, now."""
-        offset = (self.now or datetime.now(UTC)).astimezone(self.zone).utcoffset()
-        return round(offset.total_seconds() / 60) if offset else 0
 
 
 NO_READER: Final = PageReader()

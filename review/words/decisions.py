@@ -76,7 +76,6 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "unreadable": mark("a response in an unexpected format"),
     "rejected": mark("refused"),
     "misconfigured": mark("refused: the endpoint is misconfigured"),
-    "detector": mark("its filter failed"),
 }
 """How an attempt ended, as ``worker.adapters`` names it."""
 MODERATOR_OUTCOMES: Final[Mapping[str, str]] = {

@@ -57,11 +57,6 @@ def has_empty_content(body: VendorDocument) -> bool:
     )
 
 
-def lacks_content(body: VendorDocument) -> bool:
-    """A message without the field ``content``."""
-    return any("content" not in each for each in body["messages"])
-
-
 def lacks_reasoning(body: VendorDocument) -> bool:
     """A line of the model without what it thought."""
     return any(each["role"] == "assistant" and not each.get("reasoning_content") for each in body["messages"])

@@ -20,9 +20,9 @@ GUIDE = "docs.vllm.ai: openai_compatible_server, tool_calling, reasoning_outputs
 TURNS = "Conversation roles must alternate user/assistant/user/assistant/..."
 
 
-def bad(words: str, code: int = 400) -> dict[str, object]:
+def bad(words: str) -> dict[str, object]:
     """An error of newer versions."""
-    return {"error": {"message": words, "type": "BadRequestError", "param": None, "code": code}}
+    return {"error": {"message": words, "type": "BadRequestError", "param": None, "code": 400}}
 
 
 VLLM = Vendor(

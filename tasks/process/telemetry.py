@@ -92,10 +92,10 @@ def report_alert(name: str, *, firing: bool) -> None:
     )
 
 
-def flush(timeout_s: float = 2.0) -> None:
-    """Wait until all reports are sent; does nothing without a DSN."""
+def flush() -> None:
+    """Wait two seconds at most until all reports are sent; does nothing without a DSN."""
     if _sdk is not None:
-        _sdk.flush(timeout=timeout_s)
+        _sdk.flush(timeout=2.0)
 
 
 def allowed(event: Any, _hint: Any) -> Any:

@@ -23,7 +23,6 @@ from redis.exceptions import RedisError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
-from tasks.lanes.stream import GROUP
 from tasks.publishing.publish import append
 from tests.support.samples import body_of
 from tests.support.seeding import seed_document
@@ -46,9 +45,6 @@ TEXTS = (
     "[[sandbox:llm=500:1]] opening hours?",
 )
 """Half of them end at the rules, so that thousands of events take a minute and not five."""
-
-HANDOFFS = ("I want to speak to a human", "Let me talk to a real person", "more spam for you")
-"""Most of them are handed to people; in conversations of their own, so that they cancel no reply."""
 
 MALFORMED = (b"{bad", b"\xff\xfe", b"[]", b'{"user_id":"u"}', b'{"text":"\\ud800"}')
 
@@ -181,15 +177,6 @@ class Fleet:
         """Entries still on the stream."""
         with self.redis as redis:
             return cast("int", redis.xlen(STREAM))
-
-    def finished(self) -> int:
-        """Entries that left the stream since the start."""
-        return len(self.published.entries) - self.unfinished()
-
-    def pending(self) -> int:
-        """Entries that some worker has read and not finished."""
-        with self.redis as redis:
-            return int(cast("dict[str, Any]", redis.xpending(STREAM, GROUP))["pending"])
 
     def settle(self) -> None:
         """Wait until every entry is finished and every reply is on its stream; patient while it works."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
@@ -13,7 +12,7 @@ import typer
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
+from cli.options import with_pool
 from cli.output import fail
 from db.access_log import LogEntry, LoggedAction, append_entry
 from db.account_settings.accounts import current_account, is_used
@@ -105,13 +104,8 @@ async def log_reading(source: Pool, golden: GoldenSet, items: int) -> None:
 
 def run(work: Callable[[Pool], Awaitable[Value]], *, refused: ExitCode = ExitCode.REJECTED) -> Value:
     """What ``work`` returns for connections of this shell; a refusal ends the command with its message."""
-
-    async def connected() -> Value:
-        async with own_connections(database_url()) as source:
-            return await work(source)
-
     try:
-        return asyncio.run(connected())
+        return with_pool(work)
     except (TrialRefused, AccountRejected, GoldenRejected) as error:
         raise fail(str(error), code=refused) from None
 

@@ -69,7 +69,6 @@ class AttemptOutcome(StrEnum):
     REJECTED = "rejected"
     MISCONFIGURED = "misconfigured"
     UNREADABLE = "unreadable"
-    DETECTOR = "detector"
     UNAVAILABLE = "unavailable"
     CIRCUIT_OPEN = "circuit_open"
     BUSY = "busy"

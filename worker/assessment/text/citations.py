@@ -69,7 +69,7 @@ def has_citations_only(text: str) -> bool:
     return rest != text and not any(unicodedata.category(sign).startswith("S") for sign in rest)
 
 
-def citation_check(draft: str, passages: Sequence[Passage], language: str = "en") -> CitationCheck:
+def citation_check(draft: str, passages: Sequence[Passage]) -> CitationCheck:
     """The citations of ``draft`` checked against ``passages``, sentence by sentence.
 
     A bracketed number that also occurs in the evidence is a quotation, not a citation.
@@ -78,7 +78,7 @@ def citation_check(draft: str, passages: Sequence[Passage], language: str = "en"
     cited = set(cited_numbers(draft))
     valid = {number for number in cited if 1 <= number <= len(passages)}
     invalid = cited - valid - quoted
-    parts = sentences_with_citations(draft, language)
+    parts = sentences_with_citations(draft)
     return CitationCheck(
         cited=tuple(sorted(cited)),
         invalid=tuple(sorted(invalid)),

@@ -180,9 +180,9 @@ def _whole(pieces: Iterable[str]) -> Iterator[str]:
     yield open_piece
 
 
-def split_sentences(text: str, language: str = "en") -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences and list items of a text, stripped."""
-    return [text[start:end].strip() for start, end in sentence_spans(text, language)]
+    return [text[start:end].strip() for start, end in sentence_spans(text)]
 
 
 def list_numbers(text: str) -> dict[int, int]:
