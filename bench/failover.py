@@ -10,7 +10,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -18,7 +18,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from bench.failover_valkey import Pair, cluster_failover
+from bench.failover_valkey import ClusterShard, Pair, Wait, cluster_failover
 from cli.stack import Stack
 from tests.support.pgbouncer import pooled
 from tests.support.replica import Replica, replica_of
@@ -43,6 +43,7 @@ VALKEY: Final = (
     ("always, WAIT 1", {"appendfsync": "always"}, ("WAIT", 1, 100)),
     ("always, WAITAOF 1 1", {"appendfsync": "always"}, ("WAITAOF", 1, 1, 2000)),
 )
+CLUSTER: Final = (("appendfsync everysec", ()), ("everysec, WAIT 1", ("WAIT", 1, 100)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +110,11 @@ class Writers:
         return len(times) / HEALTHY_S, 1000 * statistics.median(times)
 
 
-def valkey_run(setting: str, options: dict[str, str], wait: tuple[str | int, ...]) -> FailoverRun:
-    """Kill a primary and promote its replica."""
-    with Pair(options) as pair:
+def valkey_run(
+    servers: AbstractContextManager[Pair | ClusterShard], name: str, setting: str, wait: Wait
+) -> FailoverRun:
+    """Kill a primary and promote its replica; a cluster does that itself."""
+    with servers as pair:
         with Writers(write=lambda: pair.writer(wait)) as writers:
             per_s, p50_ms = writers.healthy()
             pair.part()
@@ -119,22 +122,7 @@ def valkey_run(setting: str, options: dict[str, str], wait: tuple[str | int, ...
             pair.kill_primary()
         lost = pair.promote(writers.acknowledged)
     return FailoverRun(
-        server="Valkey", setting=setting, acknowledged=len(writers.acknowledged), lost=lost,
-        per_s=per_s, p50_ms=p50_ms,
-    )  # fmt: skip
-
-
-def cluster_run(setting: str, wait: tuple[str | int, ...]) -> FailoverRun:
-    """Kill the primary of a shard; the cluster promotes its replica."""
-    with cluster_failover() as shard:
-        with Writers(write=lambda: shard.writer(wait)) as writers:
-            per_s, p50_ms = writers.healthy()
-            shard.part()
-            time.sleep(BEHIND_S)
-            shard.kill_primary()
-        lost = shard.promote(writers.acknowledged)
-    return FailoverRun(
-        server="Valkey Cluster", setting=setting, acknowledged=len(writers.acknowledged), lost=lost,
+        server=name, setting=setting, acknowledged=len(writers.acknowledged), lost=lost,
         per_s=per_s, p50_ms=p50_ms,
     )  # fmt: skip
 
@@ -209,8 +197,8 @@ def _promoted(standby: Replica) -> set[int]:
 
 def main() -> None:
     """Run every failover and print the table."""
-    runs = [valkey_run(*each) for each in VALKEY]
-    runs += [cluster_run("appendfsync everysec", ()), cluster_run("everysec, WAIT 1", ("WAIT", 1, 100))]
+    runs = [valkey_run(Pair(options), "Valkey", setting, wait) for setting, options, wait in VALKEY]
+    runs += [valkey_run(cluster_failover(), "Valkey Cluster", *each) for each in CLUSTER]
     runs += [postgres_run(*each) for each in POSTGRES]
     runs.append(pgbouncer_run())
     table = Table()

