@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
-from uuid import UUID
 
 import psycopg
 import pytest
@@ -34,14 +33,14 @@ from db.schema import baseline, migrate
 from db.schema.partitions import ensure_partitions
 from tasks.retention.sweep import sweep
 from tests.conftest import create_database, database_at
+from tests.support.auditing import decided, store
 from tests.support.pools import in_pool
 from tests.support.retention import keeping
-from tests.support.samples import account, event
+from tests.support.samples import account
 from worker.errors import ConfigurationError
 from worker.model import (
     Account,
     Combination,
-    Decision,
     DecisionKind,
     FailurePolicy,
     HeldDraft,
@@ -70,22 +69,6 @@ def worker(database_url: str) -> Iterator[Rows]:
 def as_worker(url: str, call: Callable[[Pool], Awaitable[Value]]) -> Value:
     """What a call gives on a worker's pool."""
     return in_pool(url, call)
-
-
-def decision(*, at: datetime = NOW, **changes: Any) -> Decision:
-    """A decision on an event of its own."""
-    number = next(NUMBERS)
-    values: dict[str, Any] = {
-        "decision_id": UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62) | number),
-        "decided_at": at,
-        "event": event(event_id=f"event-{number}", entry_id=f"{number}-0", message_id=f"m-{number}"),
-        "kind": DecisionKind.IGNORE,
-        "reason_code": Reason.AI_DISABLED,
-        "reason": "off",
-        "confidence": 1.0,
-        "rules_version": 1,
-    }
-    return Decision(**values | changes)
 
 
 @pytest.fixture
@@ -231,8 +214,8 @@ def test_the_worker_s_role_may_not_touch_a_partition_by_its_name(worker: Rows, o
 
 def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> None:
     """Record with history, reply and quarantine, read back the history, sweep and make partitions."""
-    answered = decision(kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
-    sealed = decision(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
+    answered = decided(kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
+    sealed = decided(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
 
     async def work(source: Pool) -> tuple[Message, ...]:
         assert await record_decision(source, answered) is Recorded.NEW
@@ -264,7 +247,7 @@ def test_even_the_owner_cannot_rewrite_by_accident(
     database_url: str, owner: Rows, table: str, statement: str
 ) -> None:
     """The message says what to do instead."""
-    as_worker(database_url, lambda source: record_decision(source, decision()))
+    as_worker(database_url, lambda source: record_decision(source, decided()))
     owner.execute("INSERT INTO ai_rules (user_id) VALUES ('append')")
     with pytest.raises(psycopg.errors.RaiseException, match="append-only") as caught:
         owner.execute(statement.format(table))
@@ -274,8 +257,8 @@ def test_even_the_owner_cannot_rewrite_by_accident(
 
 def test_erasing_on_request_needs_a_word(database_url: str, owner: Rows) -> None:
     """Inside one transaction of the owner, and no longer."""
-    gone = decision()
-    as_worker(database_url, lambda source: record_decision(source, gone))
+    gone = decided()
+    store(database_url, (gone, decided()))
     with owner.transaction():
         owner.execute("SET LOCAL hushgate.erasing = on")
         erased = owner.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,)).rowcount
@@ -308,7 +291,7 @@ def test_partitions_of_four_months_are_there_and_made_once(database_url: str, ow
 def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner: Rows, month: str) -> None:
     """Beat may have been stopped; the audit must still accept decisions."""
     at = datetime.fromisoformat(month)
-    far = decision(at=at)
+    far = decided(at=at)
     recorded = as_worker(database_url, lambda source: record_decision(source, far))
     row = owner.execute(
         "SELECT tableoid::regclass::text AS place FROM ai_decisions WHERE id = %s", (far.decision_id,)
@@ -321,7 +304,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
 def test_a_value_that_no_partition_takes_is_an_error(database_url: str) -> None:
     """It is a bug, not a missing month, and nothing of it is stored."""
     with pytest.raises(psycopg.errors.CheckViolation):
-        as_worker(database_url, lambda source: record_decision(source, decision(confidence=1.5)))
+        as_worker(database_url, lambda source: record_decision(source, decided(confidence=1.5)))
 
 
 def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> None:
@@ -331,11 +314,11 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     url = database_at(stack.database_url, name)
     old = datetime(2026, 3, 5, tzinfo=UTC)
     made = [
-        decision(at=old),
-        decision(at=old),
-        decision(),
-        decision(at=old, reason_code=Reason.FLAGGED_RULE, quarantine=True),
-        decision(held=(HeldDraft(kind=HeldKind.DRAFT, text="Perhaps."),), held_until=old),
+        decided(at=old),
+        decided(at=old),
+        decided(),
+        decided(at=old, reason_code=Reason.FLAGGED_RULE, quarantine=True),
+        decided(held=(HeldDraft(kind=HeldKind.DRAFT, text="Perhaps."),), held_until=old),
     ]
 
     async def work(source: Pool) -> dict[str, int]:
@@ -407,7 +390,7 @@ def test_a_month_goes_only_when_it_is_over(
     """A partition is dropped whole, so all of it must be past its time."""
     as_worker(
         database_url,
-        lambda source: record_decision(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC))),
+        lambda source: record_decision(source, decided(at=datetime(2025, 5, 9, tzinfo=UTC))),
     )
     owner.execute("SELECT hushgate_drop_partitions(%s)", (before,))
     still = {name.removeprefix("ai_decisions_") for name in partitions(owner)}

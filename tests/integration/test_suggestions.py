@@ -15,11 +15,12 @@ from db.audit.suggestions import topic_key
 from db.commits.record import record_decision
 from db.people.records import Role
 from review.accounts import suggestions_page
+from tests.support import auditing
 from tests.support.pools import in_pool
 from tests.support.reviewing import Visitor, Visitors, add_person, signed_in
-from tests.support.samples import assessment, event
+from tests.support.samples import assessment
 from tests.support.terminal import Shell
-from worker.model import Action, Decision, DecisionKind
+from worker.model import Action, DecisionKind
 from worker.reasons import Reason
 
 NUMBERS = count(1)
@@ -34,22 +35,13 @@ def reader(database_url: str, visitors: Visitors, *roles: Role) -> Visitor:
 def decided(url: str, account: str, topics: tuple[str, ...], text: str = "Do you?", **changes: Any) -> UUID:
     """A stored decision on an unanswered question, with these topics."""
     number, at = next(NUMBERS), datetime.now(UTC) - changes.pop("age", timedelta(hours=1))
-    milliseconds = int(at.timestamp() * 1000)
     values: dict[str, Any] = {
-        "decision_id": UUID(int=(milliseconds << 80) | (7 << 76) | (2 << 62) | number),
-        "decided_at": at,
-        "event": event(
-            user_id=account, event_id=f"{account} {number}", entry_id=f"{number}-1", text=text,
-            conversation_id=f"c{number}", message_id=f"m{number}", created_at=at, received_at=at,
-        ),
-        "kind": DecisionKind.IGNORE,
-        "reason_code": Reason.NO_EVIDENCE,
-        "reason": "no evidence",
-        "confidence": 0.0,
-        "rules_version": 1,
+        "at": at, "user_id": account, "event_id": f"{account} {number}", "entry_id": f"{number}-1",
+        "text": text, "conversation_id": f"c{number}", "created_at": at, "received_at": at,
+        "reason_code": Reason.NO_EVIDENCE, "reason": "no evidence", "confidence": 0.0,
         "assessment": assessment(action=Action.SILENCE, learning_suggestions=topics),
     }  # fmt: skip
-    made = Decision(**values | changes)
+    made = auditing.decided(**values | changes)
     in_pool(url, lambda source: record_decision(source, made), role=None)
     return made.decision_id
 

@@ -10,10 +10,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from db.history.conversations import PostgresConversations
-from db.identifiers import uuid_at
-from tests.support.auditing import store
+from tests.support.auditing import decided, store
 from tests.support.pools import in_pool
-from tests.support.samples import event
 from worker.model import Decision, DecisionKind
 from worker.reasons import Reason
 
@@ -24,29 +22,16 @@ NOW = datetime.now(UTC)
 def ignored(**changes: Any) -> Decision:
     """A silent ignore for want of confidence, on an event of its own; ``changes`` may name its fields."""
     number = next(NUMBERS)
-    known = {
-        "event_id": f"event-{number}",
-        "entry_id": f"{number}-0",
+    values: dict[str, Any] = {
+        "at": NOW - timedelta(minutes=5) + timedelta(milliseconds=number),
         "message_id": f"m-{number}",
         "conversation_id": f"c-{number}",
-    }
-    about = {name: changes.pop(name, value) for name, value in known.items()}
-    about |= {
-        name: changes.pop(name) for name in ("user_id", "author_id", "text", "scope") if name in changes
-    }
-    at = changes.pop("at", NOW - timedelta(minutes=5) + timedelta(milliseconds=number))
-    values: dict[str, Any] = {
-        "decision_id": uuid_at(at),
-        "decided_at": at,
-        "event": event(**about),
-        "kind": DecisionKind.IGNORE,
         "reason_code": Reason.LOW_CONFIDENCE,
         "reason": "not sure enough",
         "confidence": 0.3,
-        "rules_version": 1,
         "remember": True,
     }
-    return Decision(**values | changes)
+    return decided(**values | changes)
 
 
 def blocked(**changes: Any) -> Decision:

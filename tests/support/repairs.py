@@ -36,6 +36,7 @@ from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream
 from tests.conftest import create_database, database_at
+from tests.support.decided import reply_to
 from tests.support.pools import in_pool
 from tests.support.samples import event as sample
 from tests.support.terminal import Ended, Shell
@@ -127,12 +128,7 @@ def record(world: World, **changes: Any) -> Decision:
     number = next(NUMBERS)
     accept(world)
     event = sample(event_id=f"e{number}", entry_id=f"{number}-0", conversation_id=f"c{number}")
-    values: dict[str, Any] = {
-        "decision_id": uuid4(), "decided_at": CLOCK.now(), "event": event, "kind": DecisionKind.RESPOND,
-        "reason_code": Reason.REPLIED, "reason": "every check passed", "confidence": 1.0, "rules_version": 1,
-        "reply": "a reply", "remember": True,
-    }  # fmt: skip
-    made = Decision(**values | changes)
+    made = reply_to(event, **changes)
     in_pool(world.url, lambda source: record_decision(source, made))
     return made
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from redis.exceptions import ConnectionError as RedisUnreachable
 
 from tasks.fairness.overload import LEAST_SAMPLES, LOOK_S, AccountBacklog, BegunCase, Overload
+from tests.support.decided import reply_to
 from tests.support.fakes import FakeClock
 from tests.support.samples import NOW, account, event
 from worker.assessment import parse_policy
-from worker.model import Attempt, AttemptOutcome, Decision, DecisionKind, EventType, Scope, Shedding, Stage
+from worker.model import Attempt, AttemptOutcome, Decision, EventType, Scope, Shedding, Stage
 from worker.reasons import Reason
 from worker.rules import compile_rules
 from worker.shedding import IDLE, Load, shed_ending
@@ -92,12 +92,7 @@ async def begun_case(overload: Overload, shedding: Shedding = Shedding.NEWEST_FI
 
 def decision(**changes: Any) -> Decision:
     """A decision with a reply."""
-    values: dict[str, Any] = {
-        "decision_id": uuid4(), "decided_at": NOW, "event": event(), "kind": DecisionKind.RESPOND,
-        "reason_code": Reason.REPLIED, "reason": "every check passed", "confidence": 1.0,
-        "rules_version": 1, "reply": "a reply", "remember": True,
-    }  # fmt: skip
-    return Decision(**values | changes)
+    return reply_to(event(), NOW, **changes)
 
 
 class Looks:
