@@ -17,8 +17,9 @@ import psycopg
 from httpx2 import ASGITransport, AsyncClient
 from uuid_utils.compat import uuid7
 
-from db.people import records, sessions
-from db.people.records import Role, RoleGrant
+from cli.demo.sample_reviewers import add_person
+from db.people import sessions
+from db.people.records import Role
 from db.review_store import Store
 from review.app import build_app
 from review.http.visit import SESSION_COOKIE, new_token
@@ -93,19 +94,9 @@ async def serving(
 
 
 async def _session(url: str, accounts: Sequence[str], roles: Collection[Role]) -> tuple[str, UUID]:
-    token, person_id = new_token(), uuid7()
+    token, login = new_token(), f"bench-{uuid7()}"
     async with Store(url, size=1) as store, store.writing() as connection:
-        await records.add_person(
-            connection,
-            person_id,
-            login=f"bench-{person_id}",
-            name="Bench",
-            password_hash=None,
-            must_change_password=False,
-            created_by="bench",
-        )
-        for grant in (RoleGrant(user_id=account, role=role) for account in accounts for role in roles):
-            await records.grant_role(connection, person_id, grant, granted_by="bench")
+        person_id = await add_person(connection, login, "Bench", roles, accounts)
         now, lasts = datetime.now(UTC), timedelta(hours=5)
         await sessions.start_session(connection, token, person_id, now=now, lasts=lasts, address="bench")
     return token, person_id

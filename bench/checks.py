@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,44 +18,37 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-import psycopg
 import uvloop
-from uuid_utils.compat import uuid7
 
 from bench.engine import BenchResult, WatchedWorker, measure_events, pipeline_environment, seed, worker
 from bench.low_load import CALLS, EVENTS, WARM_UP, Times, bare_calls, times
+from cli.demo.sample_reviewers import add_person
 from cli.deployment.loopback import free_address, status
 from cli.stack import Stack
-from db.people.sessions import token_hash
+from db.people.api_tokens import TokenScope
+from db.people.records import Role
+from db.review_store import Store
+from review.auth.api_tokens import store_new_token
 from sandbox.server import start
 
 CHECKS = 3_000
 TWO_CALLS = (CALLS[0], CALLS[2])
 AT_ONCE = 16
-PERSON = "INSERT INTO people (id, login, name) VALUES (%(id)s, 'bench', 'Bench')"
-ROLE = """
-    INSERT INTO person_roles (person_id, user_id, role, granted_by)
-    VALUES (%(id)s, '*', 'account_admin', 'bench')
-"""
-TOKEN = """
-    INSERT INTO api_tokens (id, person_id, name, token_hash, prefix, scopes, expires_at)
-    VALUES (%(token)s, %(id)s, 'bench', %(hash)s, 'hg_bench', '{check}', %(until)s)
-"""
 
 
-def api_token(url: str) -> str:
+async def api_token(url: str) -> str:
     """A new API token that may have texts of every account checked."""
-    key = f"hg_{secrets.token_hex(16)}"
-    values = {
-        "id": uuid7(),
-        "token": uuid7(),
-        "hash": token_hash(key),
-        "until": datetime.now(UTC) + timedelta(days=1),
-    }
-    with psycopg.connect(url, autocommit=True) as connection:
-        for statement in (PERSON, ROLE, TOKEN):
-            connection.execute(statement, values)
-    return key
+    async with Store(url, size=1) as store, store.writing() as connection:
+        person_id = await add_person(connection, "bench", "Bench", (Role.ACCOUNT_ADMIN,))
+        token, _ = await store_new_token(
+            connection,
+            person_id,
+            name="bench",
+            lasts=timedelta(days=1),
+            scopes=(TokenScope.CHECK,),
+            now=datetime.now(UTC),
+        )
+    return token
 
 
 def body() -> dict[str, Any]:
@@ -106,7 +98,7 @@ async def _many(url: str, key: str) -> None:
 
 def measure(stack: Stack) -> tuple[BenchResult, tuple[Times, Times]]:
     """The cost of checks, and the times at low load: of the upstream calls, and added to them."""
-    url, key = free_address(), api_token(stack.database_url)
+    url, key = free_address(), asyncio.run(api_token(stack.database_url))
     with start() as sandbox:
         environment = pipeline_environment(stack, sandbox) | {"HUSHGATE_INGEST_RATE": "0"}
         with worker(["cli", "gateway", "--port", str(urlsplit(url).port)], environment) as watch:

@@ -6,21 +6,20 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
-from uuid import uuid4
 
 import psycopg
-from uuid_utils.compat import uuid7
 
+from cli.demo.sample_reviewers import add_person
 from db.access_log import LogEntry, LoggedAction
 from db.documents.storage import add_text_document
-from db.people import api_tokens, records, sessions
+from db.people import sessions
 from db.people.api_tokens import TokenScope
-from db.people.records import Role, RoleGrant
+from db.people.records import Role
 from db.pool import create_pool
 from db.review_store import Store
 from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
-from review.auth.api_tokens import PREFIX, SHOWN_CHARS
+from review.auth.api_tokens import store_new_token
 from worker.webhooks.types import WebhookType
 
 SHOP: Final = "shop"
@@ -92,33 +91,11 @@ async def seed_rest(database_url: str, webhook_url: str) -> Access:
 
 
 async def _add_person(store: Store) -> Access:
-    token, now = PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
+    now = datetime.now(UTC)
     async with store.writing() as connection:
-        await records.add_person(
-            connection,
-            uuid7(),
-            login=PERSON,
-            name="Chaos",
-            password_hash=None,
-            must_change_password=False,
-            created_by=PERSON,
-        )
-        found = await records.get_credentials(connection, PERSON)
-        assert found is not None  # just added
-        person_id = found.person.person_id
-        for role in Role:
-            grant = RoleGrant(user_id=records.EVERY_ACCOUNT, role=role)
-            await records.grant_role(connection, person_id, grant, granted_by=PERSON)
-        await api_tokens.store_token(
-            connection,
-            uuid4(),
-            person_id,
-            token,
-            name=PERSON,
-            prefix=token[:SHOWN_CHARS],
-            scopes=tuple(TokenScope),
-            now=now,
-            expires_at=now + LIFE,
+        person_id = await add_person(connection, PERSON, "Chaos", tuple(Role))
+        token, _ = await store_new_token(
+            connection, person_id, name=PERSON, lasts=LIFE, scopes=tuple(TokenScope), now=now
         )
         session = secrets.token_hex(32)
         await sessions.start_session(connection, session, person_id, now=now, lasts=LIFE, address="127.0.0.1")

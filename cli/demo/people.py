@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 import urllib.request
 from collections.abc import Callable
@@ -21,12 +20,11 @@ from cli.demo.receiver import Receiver
 from cli.deployment import loopback
 from cli.stack.fleet import Fleet
 from db.access_log import LogEntry, LoggedAction
-from db.people import api_tokens
 from db.people.api_tokens import TokenScope
 from db.review_store import Store
 from db.webhooks import deliveries, endpoints
 from db.webhooks.endpoints import NewEndpoint
-from review.auth.api_tokens import PREFIX, SHOWN_CHARS
+from review.auth.api_tokens import store_new_token
 from tasks.publishing.publish import append
 from worker.reasons import Reason
 from worker.webhooks.signing import decode_secret
@@ -181,21 +179,15 @@ class _Pages:
 
 async def _token(running: Fleet) -> str:
     """An API token of the demo's person."""
-    token, now = PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
-    async with Store(running.stack.database_url, size=1) as store:
-        await sample_reviewers.add_demo_person(store)
-        async with store.writing() as connection:
-            await api_tokens.store_token(
-                connection,
-                uuid4(),
-                await sample_reviewers.demo_person(connection),
-                token,
-                name=MADE_BY,
-                prefix=token[:SHOWN_CHARS],
-                scopes=(TokenScope.READ, TokenScope.REVIEW, TokenScope.ANSWER),
-                now=now,
-                expires_at=now + TOKEN_LIFE,
-            )
+    async with Store(running.stack.database_url, size=1) as store, store.writing() as connection:
+        token, _ = await store_new_token(
+            connection,
+            await sample_reviewers.add_demo_person(connection),
+            name=MADE_BY,
+            lasts=TOKEN_LIFE,
+            scopes=(TokenScope.READ, TokenScope.REVIEW, TokenScope.ANSWER),
+            now=datetime.now(UTC),
+        )
     return token
 
 

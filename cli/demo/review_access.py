@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from uuid_utils.compat import uuid7
-
 from cli.demo import sample_reviewers
 from cli.deployment import loopback
 from cli.stack import data_folder
@@ -22,7 +20,7 @@ from db.people import api_tokens
 from db.people.api_tokens import TokenScope
 from db.people.first_steps import NAMED_BY_UP
 from db.review_store import Store
-from review.auth.api_tokens import SHOWN_CHARS, new_token
+from review.auth.api_tokens import store_new_token
 from review.auth.sign_in_links import new_sign_in_link
 
 TOKEN_LIFE: Final = timedelta(days=7)
@@ -78,7 +76,8 @@ async def new_review_access(running: Fleet) -> ReviewAccess:
     if not running.owns_database:
         return ReviewAccess(address=running.review_url, link=None)
     async with Store(running.stack.database_url, size=1) as store:
-        await sample_reviewers.add_demo_person(store)
+        async with store.writing() as connection:
+            await sample_reviewers.add_demo_person(connection)
         link = await new_sign_in_link(
             store,
             sample_reviewers.PERSON,
@@ -109,17 +108,13 @@ async def api_token(running: Fleet) -> str | None:
 
 
 async def _new_api_token(connection: Connection, now: datetime) -> str:
-    token = new_token()
-    await api_tokens.store_token(
+    token, _ = await store_new_token(
         connection,
-        uuid7(),
-        await sample_reviewers.demo_person(connection),
-        token,
+        await sample_reviewers.add_demo_person(connection),
         name=f"{NAMED_BY_UP}{now:%Y-%m-%d %H:%M}",
-        prefix=token[:SHOWN_CHARS],
+        lasts=TOKEN_LIFE,
         scopes=(TokenScope.PUBLISH, TokenScope.CHECK, TokenScope.READ, TokenScope.MANAGE),
         now=now,
-        expires_at=now + TOKEN_LIFE,
     )
     return token
 

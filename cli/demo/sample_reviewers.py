@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from random import Random
 from typing import Final
@@ -39,17 +40,9 @@ CORRECTIONS: Final = dict.fromkeys((Reason.NO_EVIDENCE, Reason.REPLIED), Decisio
 """What an overturn names as right where its reason does not imply it."""
 
 
-async def add_demo_person(store: Store) -> None:
-    """Add the person for the sign-in link, once."""
-    async with store.writing() as connection:
-        await _add(connection, PERSON, "Administrator", tuple(Role))
-
-
-async def demo_person(connection: Connection) -> UUID:
-    """The id of the person for the sign-in link; there must be one."""
-    found = await records.get_credentials(connection, PERSON)
-    assert found is not None
-    return found.person.person_id
+async def add_demo_person(connection: Connection) -> UUID:
+    """Add the person for the sign-in link, once; their id."""
+    return await add_person(connection, PERSON, "Administrator", tuple(Role))
 
 
 async def add_reviews(store: Store) -> None:
@@ -71,10 +64,17 @@ async def add_reviews(store: Store) -> None:
 
 async def _colleague(connection: Connection, login: str) -> Reviewer:
     name = f"{login.title()} (invented)"
-    return Reviewer(person_id=await _add(connection, login, name, (Role.REVIEWER,)), login=login)
+    return Reviewer(person_id=await add_person(connection, login, name, (Role.REVIEWER,)), login=login)
 
 
-async def _add(connection: Connection, login: str, name: str, roles: tuple[Role, ...]) -> UUID:
+async def add_person(
+    connection: Connection,
+    login: str,
+    name: str,
+    roles: Collection[Role],
+    accounts: Collection[str] = (records.EVERY_ACCOUNT,),
+) -> UUID:
+    """Add a person without a password, once; their id."""
     await records.add_person(
         connection,
         uuid7(),
@@ -86,14 +86,10 @@ async def _add(connection: Connection, login: str, name: str, roles: tuple[Role,
     )
     found = await records.get_credentials(connection, login)
     assert found is not None  # just added, or there before
-    for role in roles:
-        await records.grant_role(
-            connection,
-            found.person.person_id,
-            RoleGrant(user_id=records.EVERY_ACCOUNT, role=role),
-            granted_by=PERSON,
-        )
-    return found.person.person_id
+    person_id = found.person.person_id
+    for grant in (RoleGrant(user_id=account, role=role) for account in accounts for role in roles):
+        await records.grant_role(connection, person_id, grant, granted_by=PERSON)
+    return person_id
 
 
 async def _filled(store: Store) -> tuple[queues.Queue, ...]:

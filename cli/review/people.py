@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -147,7 +147,13 @@ def add_token(
         person = await _enabled_person(connection, login)
         now = datetime.now(UTC)
         token, detail = await store_new_token(
-            connection, person, name=name, days=days, scopes=frozenset(scope), fail_open=fail_open, now=now
+            connection,
+            person.person_id,
+            name=name,
+            lasts=timedelta(days=days),
+            scopes=frozenset(scope),
+            fail_open=fail_open,
+            now=now,
         )
         entry = LogEntry(action=LoggedAction.TOKEN, person=who(), detail=detail | {"login": person.login})
         await access_log.append_entries_for_accounts(connection, entry, person.accounts)

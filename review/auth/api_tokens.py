@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -50,11 +51,6 @@ async def show_tokens(visit: Visit, new: str = "") -> Response:
     )
 
 
-def new_token() -> str:
-    """A new secret token."""
-    return PREFIX + secrets.token_urlsafe(32)
-
-
 async def add_token(visit: Visit) -> Response:
     """Make an API token and show it once."""
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
@@ -78,9 +74,9 @@ async def make_token(
         await require_session(visit, connection)
         token, detail = await store_new_token(
             connection,
-            visit.person,
+            visit.person.person_id,
             name=name,
-            days=days,
+            lasts=timedelta(days=days),
             scopes=scopes,
             fail_open=fail_open,
             now=visit.now,
@@ -91,30 +87,35 @@ async def make_token(
 
 async def store_new_token(
     connection: Connection,
-    person: Person,
+    person_id: UUID,
     *,
     name: str,
-    days: int,
-    scopes: frozenset[TokenScope],
-    fail_open: bool,
+    lasts: timedelta,
+    scopes: Collection[TokenScope],
     now: datetime,
+    fail_open: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """A new API token, of which a hash is stored, and the detail of its line in the access log."""
-    token = new_token()
+    token = PREFIX + secrets.token_urlsafe(32)
     prefix = token[:SHOWN_CHARS]
     await api_tokens.store_token(
         connection,
         uuid7(),
-        person.person_id,
+        person_id,
         token,
         name=name,
         prefix=prefix,
         scopes=scopes,
         now=now,
-        expires_at=now + timedelta(days=days),
+        expires_at=now + lasts,
         fail_open=fail_open,
     )
-    detail: dict[str, Any] = {"changed": "made", "prefix": prefix, "days": days, "scopes": sorted(scopes)}
+    detail: dict[str, Any] = {
+        "changed": "made",
+        "prefix": prefix,
+        "days": lasts.days,
+        "scopes": sorted(scopes),
+    }
     return token, detail | ({"fail_open": True} if fail_open else {})
 
 

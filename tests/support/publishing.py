@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,12 +12,11 @@ import orjson
 from httpx2 import Response
 from redis import Redis
 from starlette.testclient import TestClient
-from uuid_utils.compat import uuid7
 
-from db.people import api_tokens
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
 from gateway.app import build_gateway
+from review.auth.api_tokens import store_new_token
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import body_of
 from worker.settings import GatewaySettings, Settings
@@ -34,24 +32,12 @@ def token(
     fail_open: bool = False,
 ) -> str:
     """A new API token of a new person."""
-    person, key, now = (
-        add_person(url, role, account=account),
-        f"hg_{secrets.token_hex(16)}",
-        datetime.now(UTC),
-    )
-    stored(
+    person_id = add_person(url, role, account=account).person_id
+    now, lasts = datetime.now(UTC), timedelta(days=1)
+    key, _ = stored(
         url,
-        lambda connection: api_tokens.store_token(
-            connection,
-            uuid7(),
-            person.person_id,
-            key,
-            name="publisher",
-            prefix=key[:9],
-            scopes=scopes,
-            now=now,
-            expires_at=now + timedelta(days=1),
-            fail_open=fail_open,
+        lambda connection: store_new_token(
+            connection, person_id, name="publisher", lasts=lasts, scopes=scopes, now=now, fail_open=fail_open
         ),
     )
     return key
