@@ -66,20 +66,7 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
     with world(plan, say) as found:
         await_start(found, say)
         _leave_out_full_disks(found, say)
-        publisher = Publisher(found, lambda: injector.is_alive)
-        recoveries, review_client = Recoveries(found), ReviewClient(found)
-        injector = Injector(found, recoveries, review_client, lambda: len(publisher.ledger.entries))
-        parts = Run(
-            world=found,
-            publisher=publisher,
-            recoveries=recoveries,
-            prompts=PromptWatch(found),
-            review_client=review_client,
-            check_client=CheckClient(found),
-            injector=injector,
-            growth=Growth(),
-            say=say,
-        )
+        parts = run_of(found, say)
         try:
             _load(parts)
         except KeyboardInterrupt:
@@ -90,6 +77,24 @@ def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
         heal(parts)
         settle(parts)
         return judged(parts, observed(parts), command, time.monotonic() - began)
+
+
+def run_of(found: World, say: Callable[[str], None]) -> Run:
+    """The parts of a run, which publishes until the last fault has ended."""
+    publisher = Publisher(found, lambda: injector.is_alive)
+    recoveries, review_client = Recoveries(found), ReviewClient(found)
+    injector = Injector(found, recoveries, review_client, lambda: len(publisher.ledger.entries))
+    return Run(
+        world=found,
+        publisher=publisher,
+        recoveries=recoveries,
+        prompts=PromptWatch(found),
+        review_client=review_client,
+        check_client=CheckClient(found),
+        injector=injector,
+        growth=Growth(),
+        say=say,
+    )
 
 
 def _leave_out_full_disks(found: World, say: Callable[[str], None]) -> None:

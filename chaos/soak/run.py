@@ -8,18 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chaos.faults.injector import Injector
-from chaos.fleet.check_client import CheckClient
-from chaos.fleet.review_client import ReviewClient
-from chaos.fleet.world import World, world
+from chaos.fleet.world import world
 from chaos.kinds import FaultKind
 from chaos.load import Publisher
 from chaos.observing.collect import unfinished_entries
-from chaos.observing.leaks import Growth
-from chaos.observing.prompt_watch import PromptWatch
-from chaos.observing.recovery import Recoveries
 from chaos.plan import Plan
 from chaos.reports.report import Report
-from chaos.run import LOOK_S, Progress, Run, await_start, heal, judged, look_after, observed, settle
+from chaos.run import LOOK_S, Progress, Run, await_start, heal, judged, look_after, observed, run_of, settle
 from chaos.soak.samples import Sample, take
 
 SURVIVABLE: Final = (
@@ -77,7 +72,7 @@ def soak(plan: SoakPlan, command: str, say: Callable[[str], None]) -> SoakResult
     result, began = SoakResult(plan=plan), time.monotonic()
     with world(_plan(plan, CAPACITY_EVENTS, faults=0), say) as found:
         await_start(found, say)
-        parts = _parts(found, say)
+        parts = run_of(found, say)
         try:
             result.capacity_per_s = _capacity(parts)
             result.rate_per_s = round(plan.load * result.capacity_per_s, 1)
@@ -103,23 +98,6 @@ def _plan(plan: SoakPlan, events: int, faults: int, rate_per_s: float = 0.0) -> 
         rate_per_s=rate_per_s,
         warm_counts=dict.fromkeys(SURVIVABLE, WARM_FAULTS) if faults else {},
         warm_share=WARM_SHARE,
-    )
-
-
-def _parts(found: World, say: Callable[[str], None]) -> Run:
-    publisher = Publisher(found, lambda: False)
-    recoveries, review_client = Recoveries(found), ReviewClient(found)
-    injector = Injector(found, recoveries, review_client, lambda: 0)
-    return Run(
-        world=found,
-        publisher=publisher,
-        recoveries=recoveries,
-        prompts=PromptWatch(found),
-        review_client=review_client,
-        check_client=CheckClient(found),
-        injector=injector,
-        growth=Growth(),
-        say=say,
     )
 
 
