@@ -15,7 +15,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from redis import Redis
 
 from cli.stack import Stack
@@ -31,6 +30,7 @@ from tests.support.conversing import HOURS, QUESTION
 from tests.support.reviewing import Visitors, api_token, person_at, settings_at, site
 from tests.support.running import PATIENCE_S, Running, eventually, running
 from tests.support.vendor_server import BOT_TOKEN, vendor_server
+from tests.support.web_server import port_of, web_server
 from tests.unit.channels.recorded import payload
 
 LEE, KIM, GUEST, STRANGER = "U0LEE", "U0KIM", "U0GUEST", "U0NEW"
@@ -460,18 +460,10 @@ def test_the_desk_looks_when_something_came(office: Office, team: Team, tmp_path
 @contextmanager
 def served(url: str, **environment: str) -> Iterator[str]:
     """The address of a review server that answers over HTTP."""
-    config = uvicorn.Config(
-        build_app(settings_at(url, **environment)), port=0, log_level="critical", lifespan="on"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        eventually(lambda: server.started, "the review server")
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    with web_server(
+        build_app(settings_at(url, **environment)), lifespan="on", log_level="critical"
+    ) as server:
+        yield f"http://127.0.0.1:{port_of(server)}"
 
 
 def test_one_command_asks_the_team_and_answers(office: Office, team: Team, tmp_path: Path) -> None:

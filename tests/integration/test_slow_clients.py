@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +28,7 @@ from tests.support.exporting import cookie_of
 from tests.support.reader_processes import kill_readers, reader_processes
 from tests.support.reviewing import CSRF, add_person
 from tests.support.running import eventually
+from tests.support.web_server import port_of, web_server
 from tests.unit.documents.test_document_process import SLOW
 
 QUICK = Limits(
@@ -56,17 +56,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 @contextmanager
 def running(limits: Limits = QUICK, **options: Any) -> Iterator[uvicorn.Server]:
     """The application behind quick limits."""
-    known: dict[str, Any] = {"proxy_headers": False, "lifespan": "off", "log_config": None} | options
-    config = uvicorn.Config(application, port=0, http=limited(limits), ws="none", **known)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        eventually(lambda: server.started, "the server to listen")
+    known: dict[str, Any] = {"proxy_headers": False, "lifespan": "off"} | options
+    with web_server(application, http=limited(limits), ws="none", **known) as server:
         yield server
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +66,6 @@ def port() -> Iterator[int]:
     """The port of a server with quick limits."""
     with running() as server:
         yield port_of(server)
-
-
-def port_of(server: uvicorn.Server) -> int:
-    """Where a server listens."""
-    found: int = server.servers[0].sockets[0].getsockname()[1]
-    return found
 
 
 def connected(port: int) -> socket.socket:

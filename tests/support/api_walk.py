@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import schemathesis
-import uvicorn
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from cli.deployment.loopback import free_address
 from review.api.openapi import openapi_document
 from review.http.page_routes import PageRoute
-from tests.support.running import eventually
+from tests.support.web_server import port_of, web_server
 
 SEED: Final = 20_261_127
 
@@ -45,16 +42,9 @@ class Walked:
 @contextmanager
 def served(app: Any) -> Iterator[ServedApi]:
     """Serve an application on loopback."""
-    url = free_address()
-    server = uvicorn.Server(uvicorn.Config(app, port=int(url.rpartition(":")[2]), log_config=None))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        eventually(lambda: server.started or not thread.is_alive(), "the application")
-        yield ServedApi(url=url, pages=tuple(each for each in app.state.pages if each.api))
-    finally:
-        server.should_exit = True
-        thread.join()
+    with web_server(app) as server:
+        pages = tuple(each for each in app.state.pages if each.api)
+        yield ServedApi(url=f"http://127.0.0.1:{port_of(server)}", pages=pages)
 
 
 def walk(
