@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.typed.moments import moment
 
 Kind = TypeVar("Kind", bound=StrEnum)
 HELD = mark("A legal hold is on it. Release the hold first.")
@@ -146,12 +147,11 @@ def _end(text: str, now: datetime) -> datetime | None:
     if not text:
         return None
     try:
-        end = datetime.fromisoformat(text)
+        end = moment(text, now)
     except ValueError:
         raise Unusable(
             _("until: expected a date such as 2027-06-30 or nothing, got “%(got)s”") % {"got": text[:40]}
         ) from None
-    end = end if end.tzinfo else end.replace(tzinfo=UTC)
     if end <= now:
         raise Unusable(_("until: expected a time that is not over"))
     return end

@@ -11,6 +11,7 @@ from db.access_log import LogFilter, LoggedAction, LogLine
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.typed.moments import moment
 
 WINDOW: Final = timedelta(days=7)
 TEXT_CHARS: Final = 200
@@ -24,13 +25,13 @@ class BadLogFilter(Refused):
 def parse_log_filters(visit: Visit) -> LogFilter:
     """The query's filters, limited to the accounts where the person is an auditor."""
     query = visit.request.query_params
-    until = _moment(query, "until") or visit.now
+    until = _moment(visit, "until") or visit.now
     action = query.get("action", "")
     if action and action not in set(LoggedAction):
         raise _bad("action", _("one of %(names)s") % {"names": ", ".join(LoggedAction)}, action)
     return LogFilter(
         accounts=visit.accounts(Right.AUDIT),
-        since=_moment(query, "since") or _week_before(until),
+        since=_moment(visit, "since") or until - WINDOW,
         until=until,
         person=_text(query, "person").lower(),
         action=action,
@@ -52,22 +53,12 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return value
 
 
-def _moment(query: Mapping[str, str], name: str) -> datetime | None:
-    value = query.get(name, "").strip()
-    if not value:
-        return None
+def _moment(visit: Visit, name: str) -> datetime | None:
+    value = visit.request.query_params.get(name, "").strip()
     try:
-        found = datetime.fromisoformat(value)
+        return moment(value, visit.now) if value else None
     except ValueError:
         raise _bad(name, _("a time such as 2026-11-21T10:00"), value) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _week_before(until: datetime) -> datetime:
-    try:
-        return until - WINDOW
-    except OverflowError:
-        return until
 
 
 def _decision(value: str) -> UUID | None:
@@ -82,12 +73,12 @@ def _cursor(value: str) -> tuple[datetime, int] | None:
         return None
     at, _tilde, number = value.partition("~")
     try:
-        moment, found = datetime.fromisoformat(at), int(number[:20])
+        time, found = datetime.fromisoformat(at), int(number[:20])
     except ValueError:
         raise _bad("cursor", _("one from an earlier page"), value) from None
-    if moment.tzinfo is None or not 0 <= found < 2**63:
+    if time.tzinfo is None or not 0 <= found < 2**63:
         raise _bad("cursor", _("one from an earlier page"), value)
-    return moment, found
+    return time, found
 
 
 def _bad(name: str, expected: str, got: str) -> BadLogFilter:

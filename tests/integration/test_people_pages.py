@@ -148,6 +148,7 @@ def test_the_access_log_is_paged_without_gaps(database_url: str, visitors: Visit
     [
         "action=fly",
         "since=yesterday",
+        "since=0001-01-01",
         "decision=7",
         "cursor=x",
         "cursor=2026-01-01T00:00:00~1",
@@ -166,6 +167,15 @@ def test_a_filter_of_the_access_log_that_cannot_be_used_is_named(
     assert f"{query.partition('=')[0]}: expected" in answer.text
     assert 'name="until" value="2026-11-01"' in answer.text
     assert auditor.get("/access-log?account=%00").status_code == 400
+
+
+def test_a_time_of_the_access_log_may_be_an_age(database_url: str, visitors: Visitors) -> None:
+    """As in the list of decisions."""
+    auditor = signed_in(visitors, add_person(database_url, Role.AUDITOR))
+    auditor.get("/access-log?person=asked-before")
+
+    assert "asked-before" in auditor.get("/access-log?action=audit&since=1h").text
+    assert "asked-before" not in auditor.get("/access-log?action=audit&until=1h").text
 
 
 def test_a_refusal_names_the_right_the_account_and_the_roles(database_url: str, visitors: Visitors) -> None:
