@@ -72,7 +72,7 @@ LISTED: Final = """
 CHUNKS: Final = """
     SELECT number, title, text, page, start_char, end_char,
            flags <> '{}' AND released_at IS NULL AS is_held_back
-    FROM chunks WHERE user_id = %(user_id)s AND document_id = %(document_id)s AND number > %(after)s
+    FROM chunks WHERE user_id = %(user_id)s AND document_id = %(document_id)s
     ORDER BY number LIMIT %(limit)s
 """
 CHUNKS_OF_PAGE: Final = """
@@ -201,11 +201,9 @@ async def list_documents(
     return await fetch_dicts(source, LISTED, values)
 
 
-async def list_chunks(
-    source: Pool, user_id: str, document_id: int, *, after: int = 0, limit: int
-) -> list[dict[str, Any]]:
-    """Passages of a document in order, with numbers above ``after``."""
-    values = {"user_id": user_id, "document_id": document_id, "after": after, "limit": limit}
+async def list_chunks(source: Pool, user_id: str, document_id: int, *, limit: int) -> list[dict[str, Any]]:
+    """The first passages of a document, in order."""
+    values = {"user_id": user_id, "document_id": document_id, "limit": limit}
     return await fetch_dicts(source, CHUNKS, values)
 
 

@@ -20,7 +20,7 @@ from db.rows import Row, account_parameters, all_rows, from_row, row_as
 
 ITEM: Final = """
     SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
-           q.name AS queue, q.kind, q.lease_s, q.second_share
+           q.name AS queue, q.kind, q.second_share
     FROM queue_items i JOIN queues q ON q.id = i.queue_id
 """
 MINE: Final = f"""
@@ -31,7 +31,7 @@ HELD: Final = sa.text(MINE)
 LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
 CLAIMED: Final = sa.text(f"""
     SELECT c.id AS item_id, c.queue_id, c.decision_id, c.user_id, c.golden, c.first_review, c.claimed_until,
-           q.name AS queue, q.kind, q.lease_s, q.second_share, c.claimed_by,
+           q.name AS queue, q.kind, q.second_share, c.claimed_by,
            coalesce(nullif(p.name, ''), p.login) AS holder,
            CASE WHEN c.claimed_by = :person THEN (
                SELECT count(*) FROM queue_items i WHERE i.queue_id = c.queue_id AND {FOR_PERSON}
@@ -111,7 +111,6 @@ class HeldItem:
     golden: bool
     first_review: UUID | None
     claimed_until: datetime
-    lease_s: int
     second_share: float
 
     @property
