@@ -48,7 +48,7 @@ DONE: Final = sa.text("""
             WHERE r.user_id IN (:account, :every) AND t.revoked_at IS NULL AND t.expires_at > now()
                 AND :publish = ANY (t.scopes) AND NOT starts_with(t.name, :trial)
         ) AS channel,
-        (SELECT reply_mode = 'auto' FROM ai_rules
+        (SELECT reply_mode = 'auto' AND ai_control_enabled FROM ai_rules
          WHERE user_id = :account ORDER BY version DESC LIMIT 1) AS automatic
 """)
 

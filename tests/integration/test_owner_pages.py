@@ -223,6 +223,21 @@ def test_automatic_answers_are_switched_on_after_a_look_at_the_newest_drafts(
     assert "Automatic answers are on" in person.get(path).text
 
 
+def test_answers_of_an_account_whose_ai_is_off_are_not_called_automatic(
+    database_url: str, visitor: Visitors, world: World
+) -> None:
+    """New settings send without approval, and the AI is off until a person switches it on."""
+    account, person = "sleeping-shop", visitor()
+    world.add("ai_rules", user_id=account, version=1, reply_mode="auto", ai_control_enabled=False)
+    person.sign_in(add_person(database_url, Role.OWNER, account=account))
+    page = person.get(f"/accounts/{account}/automatic").text
+    home = person.get(f"/accounts/{account}/home").text
+
+    assert "AI replies are switched off" in page
+    assert "Automatic answers are on" not in page
+    assert "See how the last drafts would have gone, then decide." in home  # a step that is not done
+
+
 def wait_for_owner(world: World) -> UUID:
     """A decision that waits, with a text of the AI."""
     made, now = world.suggested(), datetime.now(UTC)
