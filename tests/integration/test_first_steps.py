@@ -38,8 +38,9 @@ def signed_in(visitors: Visitors, url: str, role: Role, account: str = "*") -> V
 def add_account(owner: psycopg.Connection, name: str, *keywords: str, mode: str = "suggest") -> None:
     """A further version of an account's settings."""
     owner.execute(
-        "INSERT INTO ai_rules (user_id, version, flagged_keywords, reply_mode, ai_control_enabled, changed_by)"
-        " SELECT %s, coalesce(max(version), 0) + 1, %s, %s, true, 'test' FROM ai_rules WHERE user_id = %s",
+        "INSERT INTO ai_rules (user_id, version, flagged_keywords, reply_mode, changed_by,"
+        " ai_control_enabled)"
+        " SELECT %s, coalesce(max(version), 0) + 1, %s, %s, 'test', true FROM ai_rules WHERE user_id = %s",
         (name, list(keywords), mode, name),
     )
 
