@@ -189,7 +189,7 @@ async def _rows(
     """The rows of one search.
 
     Planning takes longer than a search of a small account, so Postgres keeps the plan of an exact one. The
-    statement fixes the order of its steps: a kept plan is as fast for accounts of any size.
+    statement fixes the order of its steps, so a kept plan suits accounts of any size (decision 0056).
     """
     statement = raw_search(state.embedder, exact=state.exact, labelled=labelled)
     search = statement.text, tuple(values[name] for name in statement.parameters)

@@ -418,7 +418,7 @@ def test_a_dismissed_message_needs_no_answer(desk: Desk, reviewer: Visitor) -> N
 
 
 def test_a_dismissed_message_is_answered_after_all(desk: Desk, reviewer: Visitor) -> None:
-    """A wrong click loses no customer; two people do not both answer, and nobody dismisses twice."""
+    """A wrong click loses no customer; two people do not both answer, or dismiss twice."""
     row = desk.escalated()
     stale = form_of(reviewer, row)
     answer(reviewer, row, stale, action="dismiss")
