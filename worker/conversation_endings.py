@@ -144,6 +144,24 @@ def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account)
     return replace(endings.silent_ending(Reason.BURST_MERGED, sentence), answered_event=following.event_id)
 
 
+def edited_meanwhile(
+    event: Event, conversation: ConversationState, newer: Collection[NewerEvent]
+) -> Ending | None:
+    """The ending of a message whose author changed its text while the answer was made, else None."""
+    edits = [
+        each
+        for each in newer
+        if each.type is EventType.MESSAGE_EDITED
+        and each.message_id == event.message_id
+        and not _is_older(each.written_at, conversation.edited_at)
+    ]
+    newest = max(edits, key=lambda each: each.written_at, default=None)
+    if newest is None or event.type is not EventType.MESSAGE or newest.edited_text in {"", event.text}:
+        return None
+    ending = endings.silent_ending(Reason.SUPERSEDED, "the author edited it while the reply was made")
+    return replace(ending, edited_text=newest.edited_text)
+
+
 def _forestalled_ending(event: Event, newer: Collection[NewerEvent]) -> Ending | None:
     """The ending of an event that must not be answered any more, whatever the account wants, else None."""
     if any(each.type is EventType.AGENT_MESSAGE for each in newer):

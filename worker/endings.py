@@ -122,6 +122,7 @@ class Ending:
         disclosure: the account's text on AI in the author's language, or None.
         quarantine: True when the exchange leaves the stored history and is sealed.
         answered_event: the event that is answered instead of this one, if there is one.
+        edited_text: the text with which the event is decided again, as its author edited it meanwhile.
         withheld: the ending whose reply waits for approval, if this is one that asks for it.
     """
 
@@ -135,6 +136,7 @@ class Ending:
     quarantine: bool = False
     draft: Draft = Draft()
     answered_event: str | None = None
+    edited_text: str | None = None
     withheld: Ending | None = None
 
 

@@ -67,7 +67,10 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         return decision_of(trace, guards.rule_ending(run, case.event.text, MESSAGE) or settled)
     with TextsReadOnce():
         ending, remember = await _ending(run)
-    return decision_of(trace, ending, masked=masker.counts, remember=remember)
+        while ending.edited_text is not None:
+            run = run.edited(ending.edited_text)
+            ending, remember = await _ending(run)
+    return decision_of(run.trace, ending, masked=masker.counts, remember=remember)
 
 
 async def _remark_tested(run: Run, rated: Ending) -> Ending:

@@ -14,7 +14,7 @@ from tasks.lanes.stream import Lanes
 from tasks.shards.lanes import ShardedLanes
 from tasks.shards.layout import lane_of
 from worker.batched_calls import BatchedCall, call_batched
-from worker.model import Event, NewerEvent
+from worker.model import Event, EventType, NewerEvent
 
 log = structlog.get_logger(__name__)
 
@@ -60,6 +60,8 @@ class LaneArrivals:
                 message_id=each.message_id,
                 author_id=each.author_id,
                 received_at=each.received_at,
+                written_at=each.written_at,
+                edited_text=each.text if each.type is EventType.MESSAGE_EDITED else "",
             )
             for each in found
             if each.event_id not in decided

@@ -10,12 +10,13 @@ import pytest
 
 from db.commits.record import record_decision
 from db.pool import WORKER_ROLE, create_pool, fetch_dicts
-from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, THANKS, agent, ask
+from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, TALK, THANKS, agent, ask
 from tests.support.decided import reply_to, silence_on
 from tests.support.running import Running, eventually
 from tests.support.samples import NOW, event
 from worker.model import EventType
 from worker.reasons import Reason
+from worker.steps.run import EDITED
 
 HUMAN = "I want to speak to a human"
 
@@ -185,6 +186,23 @@ def test_the_history_follows_an_edit(engine: Running) -> None:
     assert [row["reason_code"] for row in edits] == [Reason.MESSAGE_EDITED] * 2
     assert [text for role, text in history(engine, user_id) if role == "user"] == [SUNDAY]
     assert engine.sandbox.calls("chat") == 1
+
+
+def test_an_edit_while_the_reply_is_made_is_answered_instead_of_the_old_text(engine: Running) -> None:
+    """One reply, to the newer text; the audit says so, and the history has the message once."""
+    user_id = engine.account(documents=HOURS)
+    asked = ask(engine, user_id, message_id="m1")
+    edit = engine.publish(user_id, SUNDAY, type="message_edited", conversation_id=TALK, message_id="m1")
+    row, edited = engine.decided(user_id, asked), engine.decided(user_id, edit)
+    reply = eventually(lambda: engine.reply(user_id, asked), "the reply")
+
+    assert (row["reason_code"], row["message_text"]) == (Reason.REPLIED, SUNDAY)
+    assert row["snapshot_json"]["notes"] == [EDITED]
+    assert "closed" in reply["text"]
+    assert history(engine, user_id) == [("user", SUNDAY), ("assistant", reply["text"])]
+    assert edited["reason_code"] == Reason.MESSAGE_EDITED
+    assert engine.sandbox.calls("chat") == 2
+    assert engine.reply(user_id, edit) is None
 
 
 def test_an_edit_that_a_rule_flags_takes_the_exchange_along(engine: Running) -> None:

@@ -28,7 +28,8 @@ WINDOW_S = 1.5
 def newer(kind: EventType = EventType.MESSAGE, *, after_s: float = 1.0, **changes: Any) -> NewerEvent:
     """An event that came after the sample event, by its author."""
     values: dict[str, Any] = {"event_id": "e2", "message_id": "m2", "author_id": "a1"}
-    return NewerEvent(type=kind, received_at=NOW + timedelta(seconds=after_s), **values | changes)
+    at = NOW + timedelta(seconds=after_s)
+    return NewerEvent(type=kind, received_at=at, written_at=at, **values | changes)
 
 
 AGENT = newer(EventType.AGENT_MESSAGE, event_id="e3", message_id="m3", author_id="ann")

@@ -771,7 +771,14 @@ async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
     assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 0.0)
 
 
-NEXT = NewerEvent(event_id="e2", type=EventType.MESSAGE, message_id="m2", author_id="a1", received_at=NOW)
+NEXT = NewerEvent(
+    event_id="e2",
+    type=EventType.MESSAGE,
+    message_id="m2",
+    author_id="a1",
+    received_at=NOW,
+    written_at=NOW,
+)
 BURST = {"burst_window_s": 1.5}
 
 
@@ -795,6 +802,61 @@ async def test_a_message_waits_once_for_the_next_one() -> None:
     assert world.clock.slept == [0.5]
     assert world.arrivals is not None
     assert len(world.arrivals.asked) == 3
+
+
+def edit(text: str, *, after_s: float = 1.0) -> NewerEvent:
+    """An edit of the sample event's message."""
+    return replace(
+        NEXT,
+        event_id=f"edit{after_s}",
+        type=EventType.MESSAGE_EDITED,
+        message_id="m1",
+        written_at=NOW + timedelta(seconds=after_s),
+        edited_text=text,
+    )
+
+
+@pytest.mark.parametrize(
+    ("newer", "models", "text"),
+    [
+        ([(edit("When are you open on weekdays?"),)], 1, "When are you open on weekdays?"),
+        ([(), (), (edit("When are you open on weekdays?"),)], 2, "When are you open on weekdays?"),
+        ([(edit("When are you open on weekdays?", after_s=3.0), edit("An older one", after_s=2.0))], 1, None),
+        ([(), (), (edit(event().text),)], 1, event().text),
+        ([(), (), (replace(edit("Another message"), message_id="m9"),)], 1, event().text),
+    ],
+)
+async def test_an_answer_in_the_making_follows_an_edit(
+    newer: list[Any], models: int, text: str | None
+) -> None:
+    """The newest text is decided; what was made for the older one is paid and dropped."""
+    world = World(newer=newer)
+    decision = await world.decide(owner=account(**BURST))
+
+    assert decision.reason_code == Reason.REPLIED
+    assert decision.event.text == (text or "When are you open on weekdays?")
+    assert (world.calls[3], decision.tokens.prompt) == (models, models * ANSWER.tokens.prompt)
+    assert stages(decision).count("generation") == 1
+    assert bool(decision.event.notes) is (decision.event.text != event().text)
+
+
+async def test_an_edit_that_a_rule_forbids_gets_no_reply() -> None:
+    """Its text is tested before an answer is paid for."""
+    world = World(newer=[(), (), (edit("buy SPAM"),)])
+    decision = await world.decide(owner=account(flagged_keywords=("spam",), **BURST))
+
+    assert (decision.reason_code, decision.reply) == (Reason.FLAGGED_RULE, None)
+    assert (decision.quarantine, world.calls[3]) == (True, 1)
+
+
+async def test_an_author_who_never_stops_editing_is_answered() -> None:
+    """After a few edits the text is answered as it was read last."""
+    edits: list[Any] = [(edit(f"When are you open{'?' * number}", after_s=number),) for number in range(2, 9)]
+    world = World(newer=edits)
+    decision = await world.decide(owner=account(**BURST))
+
+    assert decision.reason_code == Reason.REPLIED
+    assert decision.event.text == "When are you open????"
 
 
 @pytest.mark.parametrize("window_s", [0.0, 1.5])

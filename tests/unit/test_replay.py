@@ -197,12 +197,26 @@ class Slow:
         """Some events."""
 
         def one(kind: EventType) -> NewerEvent:
+            is_edit = kind is EventType.MESSAGE_EDITED
             return NewerEvent(
-                event_id="later", type=kind, message_id="later", author_id=asked.author_id, received_at=NOW
+                event_id="later",
+                type=kind,
+                message_id=asked.message_id if is_edit else "later",
+                author_id=asked.author_id,
+                received_at=NOW,
+                written_at=NOW,
+                edited_text=f"{asked.text} please" if is_edit else "",
             )
 
         found: tuple[NewerEvent, ...] = await self._answer(
-            ((), (), (), (one(EventType.MESSAGE),), (one(EventType.AGENT_MESSAGE),))
+            (
+                (),
+                (),
+                (),
+                (one(EventType.MESSAGE),),
+                (one(EventType.AGENT_MESSAGE),),
+                (one(EventType.MESSAGE_EDITED),),
+            )
         )
         return found
 

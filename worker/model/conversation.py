@@ -26,13 +26,20 @@ class StaleReply(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerEvent:
-    """An event that waits behind another one of its conversation."""
+    """An event that waits behind another one of its conversation.
+
+    Attributes:
+        edited_text: the new text of an edit; empty for other events.
+        written_at: as ``Event.written_at``.
+    """
 
     event_id: str
     type: EventType
     message_id: str
     author_id: str
     received_at: datetime
+    written_at: datetime
+    edited_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Each returns the ending of an event that it stops, else None.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from worker import attachments, conversation_endings, endings, moderation, reply_loops, scope
@@ -25,12 +25,15 @@ from worker.model import (
     LINKS_OF_PASSAGES,
     OPENAI_MODERATION,
     UNKNOWN_AUTHOR,
+    Account,
+    Event,
     EventType,
     FailurePolicy,
     Finding,
     Json,
     Message,
     ModeratorChoice,
+    NewerEvent,
     Severity,
     Stage,
     StageOutcome,
@@ -62,10 +65,7 @@ def too_late_ending(run: Run) -> Ending | None:
 
 async def overtaken_ending(run: Run) -> Ending | None:
     """The ending when events came while the answer was made that forbid it."""
-    if run.ports.arrivals is None:
-        return None
-    newer = await run.ports.arrivals.newer(run.case.event)
-    return conversation_endings.overtaken_ending(run.case.event, newer, run.case.account)
+    return await _ending_by_newer(run, conversation_endings.overtaken_ending)
 
 
 async def merged_ending(run: Run) -> Ending | None:
@@ -76,12 +76,26 @@ async def merged_ending(run: Run) -> Ending | None:
     event, account, clock = run.case.event, run.case.account, run.ports.clock
     if run.ports.arrivals is None or not account.burst_window_s:
         return None
-    ending = conversation_endings.merged_ending(event, await run.ports.arrivals.newer(event), account)
+    ending = await _ending_by_newer(run, conversation_endings.merged_ending)
     wait_s = conversation_endings.burst_wait_s(event, account, clock.now())
     if ending is not None or not wait_s:
         return ending
     await clock.sleep(wait_s)
-    return conversation_endings.merged_ending(event, await run.ports.arrivals.newer(event), account)
+    return await _ending_by_newer(run, conversation_endings.merged_ending)
+
+
+async def _ending_by_newer(
+    run: Run, ending_of: Callable[[Event, Collection[NewerEvent], Account], Ending | None]
+) -> Ending | None:
+    """The ending by the events that wait behind this one: an edit of its message counts last."""
+    if run.ports.arrivals is None:
+        return None
+    case = run.case
+    newer = await run.ports.arrivals.newer(case.event)
+    ending = ending_of(case.event, newer, case.account)
+    if ending is None and run.edits_left:
+        return conversation_endings.edited_meanwhile(case.event, case.conversation, newer)
+    return ending
 
 
 async def unseen_attachment_ending(run: Run) -> Ending | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds, usable_policy
 from worker.endings import Ending
@@ -24,6 +24,10 @@ from worker.moderation_holds import Holds
 from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules, compile_account_rules
 from worker.trace import EventTrace
+
+MOST_EDITS: Final = 3
+"""Edits that an answer in the making follows; chosen, not measured: each may cost a further answer."""
+EDITED: Final = "the author edited the message while the reply was made: decided by the newer text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,7 @@ class Run:
     Attributes:
         search: limits of every search for this draft, the model's own searches too.
         masker: masks each text for a vendor, and restores the values in the answer.
+        edits_left: how many more edits of the message make it begin again.
     """
 
     case: EventCase
@@ -128,6 +133,17 @@ class Run:
     trace: EventTrace
     search: SearchBounds
     masker: Masker
+    edits_left: int = MOST_EDITS
+
+    def edited(self, text: str) -> Run:
+        """The run that begins again with the text of an edit; what was paid stays in its trace."""
+        event = self.case.event
+        event = replace(event, text=text, edited_first=True, notes=(*event.notes, EDITED))
+        trace = replace(self.trace.beside(), event=event)
+        trace.join(self.trace, only_costs=True)
+        trace.began_s = self.trace.began_s
+        case = replace(self.case, event=event)
+        return replace(self, case=case, trace=trace, edits_left=self.edits_left - 1)
 
     def beside(self) -> Run:
         """The run with an empty trace, for steps that run beside others."""
