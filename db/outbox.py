@@ -191,8 +191,14 @@ async def waiting_replies(
             yield None
             return
         rows = [from_row(WaitingReply, row) for row in waiting]
-        complete = all(row["is_locked"] for row in found) and not (over and len(found) == limit)
-        yield LockedBatch(connection, rows, SET_DELIVERED, complete=complete, sent_before=sent_before)
+        yield LockedBatch(
+            connection,
+            rows,
+            SET_DELIVERED,
+            complete=all(row["is_locked"] for row in found),
+            settled=len(over),
+            sent_before=sent_before,
+        )
 
 
 @asynccontextmanager

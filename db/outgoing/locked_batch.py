@@ -39,8 +39,8 @@ class LockedBatch(Generic[Row]):
 
     Attributes:
         connection: within the transaction that locks them.
-        complete: False when rows may wait that are not in it: their conversation is being taken over, or
-            replies to settle were read in their place.
+        complete: False when rows wait that are not in it, because their conversation is being taken over.
+        settled: how many rows were read with them and settled: no row waits behind these only.
         sent_before: rows that this transaction recorded as delivered: a relay that died had sent them.
     """
 
@@ -51,12 +51,14 @@ class LockedBatch(Generic[Row]):
         set_delivered: str,
         *,
         complete: bool = True,
+        settled: int = 0,
         sent_before: Sequence[Row] = (),
     ) -> None:
         self.connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
         self.complete = complete
+        self.settled = settled
         self.sent_before = tuple(sent_before)
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:

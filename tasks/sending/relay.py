@@ -112,37 +112,34 @@ class Relay(Generic[Row]):
                 async with asyncio.timeout(self._rows.look_s):
                     await self._asked.wait()
 
-    async def send_all(self) -> int:
-        """Send until nothing waits, with retries during an outage; how many rows were sent."""
-        total = 0
+    async def send_all(self) -> None:
+        """Send until nothing waits, with retries during an outage."""
         while True:
             try:
-                sent = await self.deliver_batch()
+                done = await self.deliver_batch()
             except (StorageUnavailable, StreamFull, RedisError, OSError) as error:
                 self._rows.log_postponed(type(error).__name__)
                 await asyncio.sleep(self._rows.look_s)
                 continue
-            if sent is None:
+            if done is None:
                 await asyncio.sleep(SHORT_PAUSE_S)
-                continue
-            total += sent
-            if sent < BATCH:  # a later commit nudges again
-                return total
+            elif done < BATCH:  # a later commit nudges again
+                return
 
     async def deliver_batch(self) -> int | None:
-        """Send up to ``BATCH`` rows; how many, None while another relay sends."""
+        """Send or settle up to ``BATCH`` rows; how many, None while another relay sends."""
         if self._refresh is not None:
             await self._refresh()
 
         def waiting(lease: Lease) -> AbstractAsyncContextManager[LockedBatch[Row] | None]:
             return self._rows.waiting(self._pool, BATCH, self._now(), lease)
 
-        sent, complete = await send_waiting(self._stream, self._rows, waiting, self._now)
+        sent, done = await send_waiting(self._stream, self._rows, waiting, self._now)
         for row in sent:
             self._rows.log_sent(row)
         if self._delivered is not None:
             self._delivered(len(sent))
-        return len(sent) if complete else None
+        return done
 
 
 async def send_waiting(
@@ -150,17 +147,18 @@ async def send_waiting(
     rows: RelayedRows[Row],
     waiting: Callable[[Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]],
     now: Callable[[], datetime],
-) -> tuple[Sequence[Row], bool]:
-    """Send one batch; the rows that were sent, and False when others are left to another relay.
+) -> tuple[Sequence[Row], int | None]:
+    """Send one batch; the rows that were sent, and how many were sent or settled.
 
-    What was sent is stored for webhooks in the same transaction.
+    None instead of the number when others are left to another relay. What was sent is stored for webhooks in
+    the same transaction.
     """
     async with stream.lease() as lease:
         if lease is None:
-            return (), False
+            return (), None
         async with waiting(lease) as batch:
             if batch is None:
-                return (), False
+                return (), None
             entries = [rows.entry(row) for row in batch.rows]
             present = await lease.put_last(entries) if entries else 0
             sent: Sequence[Row] = batch.rows[:present]
@@ -168,7 +166,9 @@ async def send_waiting(
                 await _store_events(batch.connection, rows, each, now())
             if sent:
                 await batch.delivered([row.row_id for row in sent], now())
-    return sent, len(sent) == len(batch.rows) and batch.complete
+    if not batch.complete or len(sent) < len(batch.rows):
+        return sent, None
+    return sent, len(sent) + batch.settled
 
 
 async def _store_events(

@@ -164,7 +164,7 @@ async def test_workers_whose_clocks_are_fast_send_what_they_decide_after_people_
     reply = "UPDATE outbox SET origin = 'ai', created_at = now() + interval '10 min' WHERE decision_id = %s"
     shop.rows(reply, made.decision_id)
 
-    assert await parts_of(shop.workers, shop.redis).relay.send_all() == 1
+    assert await parts_of(shop.workers, shop.redis).relay.deliver_batch() == 1
 
 
 FAST = timedelta(minutes=10)

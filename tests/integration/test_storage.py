@@ -252,12 +252,16 @@ async def test_a_reply_that_waited_too_long_is_held_back(
     assert left == ["user"]
 
 
-async def test_replies_held_back_leave_no_later_one_waiting(source: Pool, redis: Redis) -> None:
-    """A relay reads the oldest rows; when it settles some of them, it reads on."""
+async def test_replies_held_back_leave_no_later_one_waiting(
+    source: Pool, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relay reads the oldest rows; when it settles some of them, it reads on, without a pause."""
+    monkeypatch.setattr("tasks.sending.relay.SHORT_PAUSE_S", 3600.0)
     late = CLOCK.now() - timedelta(seconds=1)
     approved = [replace(decision(), send_before=late if number < 3 else None) for number in range(BATCH + 2)]
     await asyncio.gather(*(record_decision(source, each) for each in approved))
-    await relay(source, redis).send_all()
+    async with asyncio.timeout(60):
+        await relay(source, redis).send_all()
     found = set(await sent(redis))
 
     assert [each.event.event_id in found for each in approved] == [False] * 3 + [True] * (BATCH - 1)
