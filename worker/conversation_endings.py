@@ -156,7 +156,8 @@ def edited_meanwhile(
         and not _is_older(each.written_at, conversation.edited_at)
     ]
     newest = max(edits, key=lambda each: each.written_at, default=None)
-    if newest is None or event.type is not EventType.MESSAGE or newest.edited_text in {"", event.text}:
+    words = newest.edited_text.split() if newest and event.type is EventType.MESSAGE else []
+    if newest is None or not words or words == event.text.split():
         return None
     ending = endings.silent_ending(Reason.SUPERSEDED, "the author edited it while the reply was made")
     return replace(ending, edited_text=newest.edited_text)

@@ -822,7 +822,7 @@ def edit(text: str, *, after_s: float = 1.0) -> NewerEvent:
         ([(edit("When are you open on weekdays?"),)], 1, "When are you open on weekdays?"),
         ([(), (), (edit("When are you open on weekdays?"),)], 2, "When are you open on weekdays?"),
         ([(edit("When are you open on weekdays?", after_s=3.0), edit("An older one", after_s=2.0))], 1, None),
-        ([(), (), (edit(event().text),)], 1, event().text),
+        ([(), (), (edit(f" {event().text} "),)], 1, event().text),
         ([(), (), (replace(edit("Another message"), message_id="m9"),)], 1, event().text),
     ],
 )
