@@ -177,6 +177,7 @@ def test_an_edit_that_asks_no_more_is_moderated(office: Office) -> None:
     for number, text in ((77, "Did you see the game?"), (22, "I will kill you")):
         edited = asked | {"message_id": number, "text": text, "edit_date": asked["date"] + 9}
         assert inbox.update({"update_id": number, "message": asked}) == 200
+        assert inbox.reasons(1) == ["REPLIED"]
         assert inbox.update({"update_id": number + 1, "edited_message": edited}) == 200
 
     assert inbox.reasons(2) == ["REPLIED", "MODERATION_FLAGGED"]
