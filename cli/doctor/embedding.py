@@ -66,7 +66,11 @@ async def embedding_check(settings: Settings, place: ModelServer) -> DoctorCheck
     """Whether the model embeds one word, and with how many dimensions."""
     name = "live embedding call"
     if not (model := place.model or place.default_embedding_model):
-        offered = await _offered(settings, place)
+        try:
+            offered = await _offered(settings, place)
+        except (RetrievalUnavailable, EmbeddingRejected) as error:
+            fix = f"check {place.url_variable}, {place.key_variable} and the network; until then {WORDS_ONLY}"
+            return _failure(place, name, str(error), fix)
         if offered is None:
             return passed(name, f"{place.url} {NO_EMBEDDINGS}: {WORDS_ONLY}")
         return passed(name, f"{place.url} gives {offered[1]} dimensions with {offered[0]}")
