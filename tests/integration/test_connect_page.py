@@ -158,6 +158,7 @@ def test_a_server_that_does_not_answer_is_not_called_one_without_embeddings(
     assert badges(away) == ["failed"] * 4
     assert badges(refused) == ["answered", "answered", "answered", "failed"]
     assert "gives no embeddings" not in away + refused
+    assert "The server refuses the key. Enter another key." in refused
 
 
 def badges(page: str) -> list[str]:
