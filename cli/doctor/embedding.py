@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
+from cli.doctor.endpoints import PROXY_FIX
 from cli.options import with_pool
 from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
@@ -12,6 +13,7 @@ from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool
 from worker.adapters import openai_client
+from worker.adapters.api_errors import ProxyUnusable
 from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.vendor_failures import KEY
@@ -77,6 +79,8 @@ async def embedding_check(settings: Settings, place: ModelServer) -> DoctorCheck
         fix = "check HUSHGATE_EMBEDDINGS, _DIMENSIONS and _KEY: the server refuses such requests"
         if error.status in KEY:
             fix = f"set {place.key_variable} to a key that the endpoint accepts; until then {WORDS_ONLY}"
+        if isinstance(error.__cause__, ProxyUnusable):
+            fix = f"{PROXY_FIX}; until then {WORDS_ONLY}"
         return _failure(place, name, str(error), fix)
     except RetrievalUnavailable as error:
         fix = f"check {place.url_variable} and the network; until then {WORDS_ONLY}"

@@ -20,6 +20,7 @@ from worker.settings import ModelServer, Settings, classifier_key
 REACH_S: Final = 10.0
 SHOWN_MODELS: Final = 3
 LIVE: Final = "hushgate doctor --live makes a real call"
+PROXY_FIX: Final = "correct the variable of the proxy"
 CALL_PATHS: Final = ("/chat/completions", "/moderations", "/embeddings")
 """Paths that people copy from a vendor's page into the base URL."""
 
@@ -149,7 +150,7 @@ def endpoint_check(endpoint: Endpoint, reach_s: float = REACH_S) -> DoctorCheck:
         return _refused_check(endpoint, error)
     except ProxyUnusable as error:
         found = f"{endpoint.url} is not called; {error}"
-        return _check(endpoint, "fail", found, f"correct the variable; meanwhile {endpoint.meanwhile}")
+        return _check(endpoint, "fail", found, f"{PROXY_FIX}; meanwhile {endpoint.meanwhile}")
     except (ApiConnectionError, TimeoutError) as error:
         fix = f"check {endpoint.variable} and the network; meanwhile {endpoint.meanwhile}"
         return _check(endpoint, "fail", f"{endpoint.url} does not answer: {call_failure(error).message}", fix)

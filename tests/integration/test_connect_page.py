@@ -161,6 +161,20 @@ def test_a_server_that_does_not_answer_is_not_called_one_without_embeddings(
     assert "The server refuses the key. Enter another key." in refused
 
 
+def test_a_proxy_that_cannot_be_used_is_no_fault_of_the_typed_server(
+    visitors: Visitors, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person reads whom to ask, and each line names the variable for the operator."""
+    for name in ("NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    page = admin_of(visitors, url).post("/connect", model_url="https://model.example/v1", what="test").text
+
+    assert badges(page) == ["failed"] * 4
+    assert page.count("The proxy cannot be used. Ask the operator of this server.") == 4
+    assert page.count("ALL_PROXY: expected") == 4
+
+
 def badges(page: str) -> list[str]:
     """What the page says of each call."""
     return sorted(each.text() for each in LexborHTMLParser(page).css(".model-answers .badge"))
