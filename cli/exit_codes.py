@@ -27,6 +27,7 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 4
     REJECTED = 5
     DEFECT = 6
+    HUNG_UP = 129
     INTERRUPTED = 130
 
 
@@ -39,6 +40,7 @@ MEANINGS: Final = {
     ExitCode.UNAVAILABLE: "Postgres, Redis or an API does not answer, or refuses the connection.",
     ExitCode.REJECTED: "The input was read and rejected as a whole; nothing was changed.",
     ExitCode.DEFECT: "A defect of Hushgate; a traceback is on standard error.",
+    ExitCode.HUNG_UP: "The terminal was closed.",
     ExitCode.INTERRUPTED: "Interrupted with Ctrl-C.",
 }
 """What each code means, for ``hushgate --help`` and ``docs/cli.md``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from redis.exceptions import RedisError
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.optional import PASSTHROUGH, add_command
 from cli.output import print_message
+from cli.summaries import help_of
 from db.faults import answer_of
 from features.feature import hook_mapping
 from worker import __version__
@@ -70,6 +72,8 @@ COMMANDS: Final = {
 imports all of them takes five seconds of CPU."""
 FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 MOST_NAME_CHARS: Final = 200
+COMPLETION: Final = "_HUSHGATE_COMPLETE"
+"""Set by a shell that completes a command and its options."""
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -81,14 +85,7 @@ def commands() -> Mapping[str, str]:
 
 def command_line(names: Iterable[str] | None = None) -> typer.Typer:
     """The command `hushgate` with these commands, or with all."""
-    line = typer.Typer(
-        help=HELP,
-        epilog=EPILOG,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        add_completion=True,
-        rich_markup_mode="markdown",
-    )
+    line = _empty_line()
     known, groups = commands(), dict[str, typer.Typer]()
     for name in known if names is None else names:
         group = name.rpartition(" ")[0]
@@ -97,6 +94,27 @@ def command_line(names: Iterable[str] | None = None) -> typer.Typer:
             line.add_typer(groups[group], name=group)
         context = PASSTHROUGH if name in CELERY else None
         add_command(groups[group] if group else line, name, known[name], context_settings=context)
+    return line
+
+
+def command_list() -> typer.Typer:
+    """The command `hushgate` whose commands have a name and a help, and do nothing."""
+    line = _empty_line()
+    helps = {name: help_of(place) for name, place in commands().items() if " " not in name}
+    for name, text in (helps | hook_mapping("groups")).items():
+        line.command(name, help=text)(lambda: None)
+    return line
+
+
+def _empty_line() -> typer.Typer:
+    line = typer.Typer(
+        help=HELP,
+        epilog=EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=True,
+        rich_markup_mode="markdown",
+    )
     line.callback()(_root)
     return line
 
@@ -123,7 +141,9 @@ def main() -> None:
         if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
-        line = command_line(_named(sys.argv[1:]))
+        named = _named([word for word in sys.argv[1:] if not word.startswith("-")])
+        is_list = named is None and COMPLETION not in os.environ
+        line = command_list() if is_list else command_line(named)
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # from now on a command ends its own work
             signal.signal(signal.SIGINT, signal.default_int_handler)
         line()

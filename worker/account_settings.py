@@ -155,14 +155,20 @@ class AccountSettings(BaseModel):
         list[RuleText],
         Field(max_length=100_000),
         Setting(
-            title="Keywords", section=Section.RULES, help="Words that stop a message; see docs/rules.md."
+            title="Keywords",
+            section=Section.RULES,
+            help="Words that stop a message.",
+            document="rules.md",
         ),
     ]
     flagged_phrases: Annotated[
         list[RuleText],
         Field(max_length=100_000),
         Setting(
-            title="Phrases", section=Section.RULES, help="Phrases that stop a message; see docs/rules.md."
+            title="Phrases",
+            section=Section.RULES,
+            help="Phrases that stop a message.",
+            document="rules.md",
         ),
     ]
     allowed: Annotated[
@@ -180,7 +186,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Matching of rules",
             section=Section.MODERATION,
-            help="How freely keywords and phrases match; see docs/rules.md.",
+            help="How freely keywords and phrases match.",
+            document="rules.md",
             choices=MappingProxyType(
                 {
                     RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
@@ -203,7 +210,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Rules also test passages",
             section=Section.MODERATION,
-            help="Passages with a keyword or phrase are not shown to the model; see docs/screening.md.",
+            help="Passages with a keyword or phrase are not shown to the model.",
+            document="screening.md",
         ),
     ]
     injection_check: Annotated[
@@ -212,7 +220,8 @@ class AccountSettings(BaseModel):
             title="Instructions to the model",
             section=Section.MODERATION,
             help="Passages that give instructions to the model are not shown to it, and messages that do are"
-            " not answered; see docs/screening.md.",
+            " not answered.",
+            document="screening.md",
             warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
         ),
     ]
@@ -272,8 +281,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Moderators",
             section=Section.MODERATION,
-            help="What moderates messages and replies; without any, the moderation API alone. See"
-            " docs/moderators.md.",
+            help="What moderates messages and replies; without any, the moderation API alone.",
+            document="moderators.md",
             warnings=warn_moderators_changed,
         ),
     ]
@@ -346,8 +355,9 @@ class AccountSettings(BaseModel):
         Setting(
             title="Mask personal data",
             section=Section.PRIVACY,
-            help="Vendors get placeholders for e-mail addresses and for phone, card and bank account numbers;"
-            " see docs/personal-data.md.",
+            help="Vendors get placeholders for e-mail addresses and for phone, card and bank account"
+            " numbers.",
+            document="personal-data.md",
             warnings=warns(RiskText.UNMASKED, begins(False)),
         ),
     ]
@@ -367,7 +377,8 @@ class AccountSettings(BaseModel):
             title="Confidence policy",
             section=Section.REPLY,
             sentence="How an answer is checked",
-            help="Name and settings of the policy that assesses a draft; see docs/confidence.md.",
+            help="Name and settings of the policy that assesses a draft.",
+            document="confidence.md",
             warnings=warns(
                 RiskText.UNASSESSED,
                 lambda before, after: before.get("enabled", True) and after.get("enabled") is False,
@@ -517,8 +528,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Budget for a day, USD",
             section=Section.SPENDING,
-            help="What models may cost from midnight to midnight UTC, by known prices; empty: no budget."
-            " See docs/limits.md.",
+            help="What models may cost from midnight to midnight UTC, by known prices; empty: no budget.",
+            document="limits.md",
         ),
     ]
     budget_month_usd: Annotated[
@@ -596,8 +607,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="What is handed to people",
             section=Section.HANDOFF,
-            help="By reason code or matched rule, escalate or silence; others as docs/reasons.md says. See"
-            " docs/escalations.md.",
+            help="By reason code or matched rule, escalate or silence; others as their reason says.",
+            document="escalations.md",
             warnings=warn_silenced,
         ),
     ]
@@ -650,7 +661,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Appeals",
             section=Section.APPEALS,
-            help="People may appeal against a decision that gave them no reply; see docs/appeals.md.",
+            help="People may appeal against a decision that gave them no reply.",
+            document="appeals.md",
         ),
     ]
     appeal_within_days: Annotated[
@@ -677,7 +689,8 @@ class AccountSettings(BaseModel):
             title="Statements of reasons",
             section=Section.APPEALS,
             help="Statements of reasons of the Digital Services Act may be exported. A bot that says nothing"
-            " does not restrict anything: see docs/appeals.md first.",
+            " does not restrict anything.",
+            document="appeals.md",
         ),
     ]
     statement_grounds: Annotated[
@@ -705,8 +718,9 @@ class AccountSettings(BaseModel):
         Setting(
             title="Record answers for replays",
             section=Section.LEARNING,
-            help="What models, moderators and the search answered is stored with each decision, sealed. So it"
-            " can be made again with other settings; see docs/learn.md.",
+            help="What models, moderators and the search answered is stored with each decision, sealed. So"
+            " it can be made again with other settings.",
+            document="learn.md",
         ),
     ]
 

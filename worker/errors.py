@@ -222,7 +222,8 @@ class EndpointMisconfigured(ConfigurationError):
     """A model server refuses this deployment: no outage, and no input can succeed.
 
     Attributes:
-        cause: what to correct: ``key``, ``quota``, ``model``, ``address``; ``policy`` of an account.
+        cause: what to correct: ``key``, ``quota``, ``model``, ``address``, ``proxy``; or an account's
+            ``policy``.
         status: HTTP status code; 0 when the answer was not the API's.
     """
 

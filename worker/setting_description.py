@@ -99,6 +99,7 @@ class Setting:
 
     Attributes:
         help: the sentence under the form's field, in the CLI's listing and in ``docs/settings.md``.
+        document: of ``docs/``, which readers of the listing have and those of the form have not.
         choices: value -> meaning, for a setting with a closed set of values.
         sentence: the label on the first level of the settings page; empty: the setting is on the second one.
     """
@@ -106,6 +107,7 @@ class Setting:
     title: str
     section: Section
     help: str
+    document: str = ""
     warnings: Warnings = lambda _before, _after: iter(())
     choices: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""

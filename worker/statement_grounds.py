@@ -120,9 +120,7 @@ def checked_grounds(grounds: dict[str, str]) -> dict[str, str]:
     """The grounds; raises ``ValueError`` for a key that is no reason of a silent ending, or a wrong value."""
     for key, text in grounds.items():
         if key not in Reason.__members__ or Reason(key).spec.decision is not DecisionKind.IGNORE:
-            raise ValueError(
-                "expected reason codes of endings without a reply, as docs/reasons.md lists them"
-            )
+            raise ValueError("expected reason codes of endings without a reply")
         parse_ground(text)
     return grounds
 

@@ -56,7 +56,7 @@ async def without_vectors(source: Pool) -> str:
     known = await with_stored_servers(settings_of(DocumentSettings), source)
     place = known.servers.embeddings
     if place is not None:
-        return f"{place.url} gives no embeddings"
+        return f"{place.url} gives no embeddings, or does not answer"
     if known.embeddings_name == OFF:
         return NOT_USED
     return "no server of embeddings is set in this shell (HUSHGATE_MODEL_URL or HUSHGATE_EMBEDDINGS_URL)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from cli.output import json_text
@@ -47,7 +47,7 @@ def _row(
         "setting": name,
         "value": _value_words(schema, definitions),
         "default": json_text(default),
-        "meaning": " ".join((f"{setting.title}.", setting.help, *_choice_words(setting.choices))),
+        "meaning": " ".join((f"{setting.title}.", setting.help, *_words_beside(setting))),
     }
 
 
@@ -60,9 +60,11 @@ def as_markdown() -> str:
     return INTRODUCTION + "".join(rows)
 
 
-def _choice_words(choices: Mapping[str, str]) -> Iterator[str]:
-    if choices:
-        yield "; ".join(f"{value}: {meaning}" for value, meaning in choices.items()) + "."
+def _words_beside(setting: Setting) -> Iterator[str]:
+    if setting.document:
+        yield f"See docs/{setting.document}."
+    if setting.choices:
+        yield "; ".join(f"{value}: {meaning}" for value, meaning in setting.choices.items()) + "."
 
 
 def _value_words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 
 from cli.demo import review_access
+from cli.exit_codes import ExitCode
 from cli.output import errors
 from cli.stack.environment import names_models
 from cli.stack.fleet import Fleet
@@ -23,9 +25,14 @@ def starting(workers: str, *, sandbox: bool = True) -> str:
 
 
 def stay_until_signal(running: Fleet, text: str) -> None:
-    """Keep the fleet alive until a signal ends it."""
+    """Keep the fleet alive until a signal ends it.
+
+    Raises:
+        SystemExit: the terminal was closed.
+    """
     say(text)
-    stopped = _stop_signal()
+    stopped, hung_up = threading.Event(), threading.Event()
+    _stop_by_signal(stopped, hung_up)
     while not stopped.wait(1):
         for name in running.restart_ended():
             log = f"; log: {running.logs}/{name}.log" if name in running.workers else ""
@@ -33,15 +40,25 @@ def stay_until_signal(running: Fleet, text: str) -> None:
         if review_access.enter_pressed():
             say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
     say("draining ...")
+    if hung_up.is_set():
+        sys.exit(ExitCode.HUNG_UP)
 
 
-def _stop_signal() -> threading.Event:
-    """An event that SIGINT, also where a shell had it ignored, SIGTERM and, without nohup, SIGHUP set."""
-    stopped = threading.Event()
+def _stop_by_signal(stopped: threading.Event, hung_up: threading.Event) -> None:
+    """SIGINT, also where a shell had it ignored, SIGTERM and, without nohup, SIGHUP set ``stopped``."""
+    terminals = [each for each in range(3) if os.isatty(each)]
+
+    def stop(number: int, _frame: object) -> None:
+        if number == signal.SIGHUP:
+            hung_up.set()
+            for each in terminals:  # each write to a closed terminal is an error
+                os.dup2(nothing, each)
+        stopped.set()
+
+    nothing = os.open(os.devnull, os.O_RDWR)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda _number, _frame: stopped.set())
-    return stopped
+            signal.signal(number, stop)
 
 
 def say(text: str) -> None:

@@ -149,7 +149,7 @@ async def prepare(environment: Mapping[str, str], database_url: str) -> str:
         configured_embedder.open_model(known, source) as model,
     ):
         if model is None:
-            return f"{place.url} gives no embeddings: {WORDS_ONLY}"
+            return f"{place.url} gives no embeddings, or does not answer: {WORDS_ONLY}"
         try:
             return await _prepared(source, model, place.url)
         except (RetrievalUnavailable, EmbeddingRejected) as error:

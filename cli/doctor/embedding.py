@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
+from cli.doctor.endpoints import PROXY_FIX
 from cli.options import with_pool
 from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
@@ -12,8 +13,10 @@ from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.documents.stored_vectors import count_vectors
 from db.pool import Pool
 from worker.adapters import openai_client
+from worker.adapters.api_errors import ProxyUnusable
 from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
+from worker.adapters.vendor_failures import KEY
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.settings import ModelServer, Settings
 
@@ -65,21 +68,24 @@ def _unused(settings: Settings, active: StoredEmbedder | None) -> DoctorCheck:
 async def embedding_check(settings: Settings, place: ModelServer) -> DoctorCheck:
     """Whether the model embeds one word, and with how many dimensions."""
     name = "live embedding call"
-    if not (model := place.model or place.default_embedding_model):
-        offered = await _offered(settings, place)
-        if offered is None:
-            return passed(name, f"{place.url} {NO_EMBEDDINGS}: {WORDS_ONLY}")
-        return passed(name, f"{place.url} gives {offered[1]} dimensions with {offered[0]}")
-    called = f"{model} at {place.url}"
     try:
+        if not (model := place.model or place.default_embedding_model):
+            offered = await _offered(settings, place)
+            if offered is None:
+                return passed(name, f"{place.url} {NO_EMBEDDINGS}: {WORDS_ONLY}")
+            return passed(name, f"{place.url} gives {offered[1]} dimensions with {offered[0]}")
         dimensions = await _dimensions(settings, place, model)
     except EmbeddingRejected as error:
         fix = "check HUSHGATE_EMBEDDINGS, _DIMENSIONS and _KEY: the server refuses such requests"
-        return _failure(place, name, f"{called}: HTTP {error.status}", fix)
+        if error.status in KEY:
+            fix = f"set {place.key_variable} to a key that the endpoint accepts; until then {WORDS_ONLY}"
+        if isinstance(error.__cause__, ProxyUnusable):
+            fix = f"{PROXY_FIX}; until then {WORDS_ONLY}"
+        return _failure(place, name, str(error), fix)
     except RetrievalUnavailable as error:
         fix = f"check {place.url_variable} and the network; until then {WORDS_ONLY}"
-        return _failure(place, name, f"{called}: {error.kind}", fix)
-    return passed(name, f"{called} gives {dimensions} dimensions")
+        return _failure(place, name, str(error), fix)
+    return passed(name, f"{model} at {place.url} gives {dimensions} dimensions")
 
 
 def _failure(place: ModelServer, name: str, found: str, fix: str) -> DoctorCheck:

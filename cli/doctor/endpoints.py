@@ -11,14 +11,16 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cli.doctor.check import CheckState, DoctorCheck, warned
-from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
+from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError, ProxyUnusable
 from worker.adapters.openai_client import NO_KEY
 from worker.adapters.openai_http import ApiClient, model_names
+from worker.adapters.vendor_failures import call_failure
 from worker.settings import ModelServer, Settings, classifier_key
 
 REACH_S: Final = 10.0
 SHOWN_MODELS: Final = 3
 LIVE: Final = "hushgate doctor --live makes a real call"
+PROXY_FIX: Final = "correct the variable of the proxy"
 CALL_PATHS: Final = ("/chat/completions", "/moderations", "/embeddings")
 """Paths that people copy from a vendor's page into the base URL."""
 
@@ -146,9 +148,12 @@ def endpoint_check(endpoint: Endpoint, reach_s: float = REACH_S) -> DoctorCheck:
         return _no_list_check(endpoint, str(error), not_found=False)
     except ApiStatusError as error:
         return _refused_check(endpoint, error)
+    except ProxyUnusable as error:
+        found = f"{endpoint.url} is not called; {error}"
+        return _check(endpoint, "fail", found, f"{PROXY_FIX}; meanwhile {endpoint.meanwhile}")
     except (ApiConnectionError, TimeoutError) as error:
         fix = f"check {endpoint.variable} and the network; meanwhile {endpoint.meanwhile}"
-        return _check(endpoint, "fail", f"{endpoint.url} does not answer: {type(error).__name__}", fix)
+        return _check(endpoint, "fail", f"{endpoint.url} does not answer: {call_failure(error).message}", fix)
 
 
 def _refused_check(endpoint: Endpoint, error: ApiStatusError) -> DoctorCheck:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_check
-from cli.doctor.endpoints import Endpoint, classifier_endpoints, moderation_endpoint
+from cli.doctor.endpoints import PROXY_FIX, Endpoint, classifier_endpoints, moderation_endpoint
 from cli.doctor.live_models import SHOWN_CHARS, LiveCheck, model_checks
 from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiError
@@ -135,7 +135,7 @@ async def _call_check(call: Call) -> DoctorCheck:
     except (ApiError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
         known = failure(error)
         found = f"{called}: {_shown(error, known)}"
-        status, kind = (known.status, str(known.kind)) if known else (None, "")
+        status, kind = (known.status, known.cause or str(known.kind)) if known else (None, "")
         return failed(call.check, found, _fix(call.endpoint, call.variable, status, kind))
     finally:
         await client.close()
@@ -154,6 +154,8 @@ def _shown(error: Exception, known: VendorFailure | None) -> str:
 def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> str:
     """What to correct, and what happens to events until then."""
     meanwhile = f"meanwhile {endpoint.meanwhile}"
+    if kind == "proxy":
+        return f"{PROXY_FIX}; {meanwhile}"
     if status in {401, 403, 407}:
         return f"set {endpoint.key_variable} to a key that the endpoint accepts; {meanwhile}"
     if status is not None and 300 <= status < 400:

@@ -137,8 +137,8 @@ class _Models:
             except (ModelUnavailable, ModelRejected) as error:
                 known = failure(error.__cause__) if isinstance(error.__cause__, Exception) else None
                 found = f"{called}: {str(error)[:SHOWN_CHARS]}"
-                status = known.status if known else None
-                return failed(check, found, self._fix(endpoint, self._variable, status, error.kind))
+                status, kind = (known.status, known.cause) if known else (None, "")
+                return failed(check, found, self._fix(endpoint, self._variable, status, kind or error.kind))
         found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {_shown(tokens)}"
         return _Answered(check=self._with_lacks(check, found, model.dialect.lacks), answer=answer)
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from db.access_log import LogEntry, change_logged
 from db.identifiers import uuid_at, uuid_time_bounds
 from db.pool import Pool, fetch_as, fetch_one_as, fetch_value
+from worker.payload import ID_BYTES
 
 COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
@@ -37,7 +38,7 @@ COVERED: Final = {
 }
 MOST_COUNTED: Final = 10_000
 REASON_CHARS: Final = 500
-SUBJECT_CHARS: Final = 400
+SUBJECT_CHARS: Final = ID_BYTES
 
 
 class HoldKind(StrEnum):

@@ -12,6 +12,7 @@ from db.documents.retrieval import QUERY_TIMEOUT_S
 from db.model_servers.stored import with_stored_servers
 from db.pool import Pool
 from worker.adapters.openai_http import ApiClient
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.ports import Embedder
 from worker.settings import DocumentSettings, ModelServer
 
@@ -34,7 +35,7 @@ async def open_model(known: DocumentSettings, source: Pool) -> AsyncIterator[Emb
     """The model for documents: as set, else as in use, else one of the models that the server has.
 
     None where embeddings are switched off, where the database has no pgvector, and where no model is set and
-    the server gives none.
+    the server gives none or does not answer.
     """
     known = await with_stored_servers(known, source)
     if (place := known.servers.embeddings) is None or not await has_pgvector(source):
@@ -58,7 +59,10 @@ async def _automatic(
     from worker.adapters.embedding_probe import answering_model  # noqa: PLC0415  # as in _client
 
     dimensions = known.embeddings_dimensions
-    found = await answering_model(client, place, dimensions=dimensions, timeout_s=QUERY_TIMEOUT_S)
+    try:
+        found = await answering_model(client, place, dimensions=dimensions, timeout_s=QUERY_TIMEOUT_S)
+    except (RetrievalUnavailable, EmbeddingRejected):
+        return "", 0
     return (found[0], dimensions) if found else ("", 0)
 
 

@@ -19,6 +19,7 @@ LOADS: Final = sa.text(f"""
         SELECT i.queue_id, count(*) FILTER (WHERE {FREE}) AS waiting,
                count(*) FILTER (WHERE {FREE} AND {YOURS}) AS for_you,
                count(*) FILTER (WHERE i.claimed_until > :now) AS held,
+               count(*) FILTER (WHERE i.claimed_by = :person) AS mine,
                count(*) FILTER (WHERE :person = ANY(i.skipped_by) AND i.first_review IS NULL) AS skipped,
                min(i.decision_at) AS oldest
         FROM queue_items i
@@ -32,7 +33,7 @@ LOADS: Final = sa.text(f"""
         GROUP BY i.queue_id
     )
     SELECT queue_id, coalesce(waiting, 0) AS waiting, coalesce(for_you, 0) AS for_you,
-           coalesce(held, 0) AS held, coalesce(done_today, 0) AS done_today,
+           coalesce(held, 0) AS held, coalesce(mine, 0) AS mine, coalesce(done_today, 0) AS done_today,
            coalesce(skipped, 0) AS skipped, oldest
     FROM open FULL JOIN done USING (queue_id)
 """)
@@ -75,7 +76,8 @@ class QueueLoad:
     Attributes:
         waiting: open and not held, for any reviewer.
         for_you: the waiting items that this person can be dealt.
-        done_today: answered since midnight, UTC.
+        mine: open and claimed by this person, also with an ended lease.
+        done_today: answered since the given midnight.
         skipped: open and skipped by this person, without blind items.
         oldest: creation time of the oldest open decision.
         holders: the first ten people who hold an item.
@@ -84,20 +86,21 @@ class QueueLoad:
     waiting: int = 0
     for_you: int = 0
     held: int = 0
+    mine: int = 0
     done_today: int = 0
     skipped: int = 0
     oldest: datetime | None = None
     holders: tuple[ItemHolder, ...] = ()
 
     @property
+    def has_next(self) -> bool:
+        """Whether this person can take an item, or go on with one."""
+        return bool(self.for_you or self.mine)
+
+    @property
     def for_others(self) -> int:
         """Waiting items this person cannot be dealt: skipped, assigned to others, or already reviewed."""
         return self.waiting - self.for_you
-
-
-def today(now: datetime) -> datetime:
-    """The midnight before, UTC."""
-    return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 async def count_done(connection: Connection, queue_id: UUID, person_id: UUID, *, since: datetime) -> int:
@@ -115,12 +118,12 @@ async def count_for_person(
 
 
 async def load_counts(
-    connection: Connection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime
+    connection: Connection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime, today: datetime
 ) -> Mapping[UUID, QueueLoad]:
-    """The load of each queue that has items; ``accounts`` None: every account."""
+    """The load of each queue that has items; ``today`` is a midnight, ``accounts`` None: every account."""
     values = {
         "now": now,
-        "today": today(now),
+        "today": today,
         "person": person_id,
         **account_parameters(accounts),
     }

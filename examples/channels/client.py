@@ -145,28 +145,28 @@ def _error_body(error: urllib.error.HTTPError) -> bytes:
 
 def _failure(status: int, headers: Message, body: bytes = b"") -> Exception:
     """What a status means, with the reason in its body: a 403 may be a quota, a 400 a moment's trouble."""
-    found, wait = _reasons(body)
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    found, wait = _reasons(answer)
     limit = next((each for each in LIMITS if each in found), None)
     passing = limit or next((each for each in PASSING if each in found), None)
     wait_s = _wait(headers.get("Retry-After") or wait)
     if passing or status in PASSING_STATUS or status >= 500:
         is_limit = bool(limit) or status == 429
         return TryLater(f"status {status} {passing or ''}".strip(), wait_s, is_limit=is_limit)
-    return (Gone if status in (404, 410) or GONE in found else SendRefused)(f"status {status}")
+    return (Gone if status in (404, 410) or GONE in found else SendRefused)(f"status {status}", answer)
 
 
-def _reasons(body: bytes) -> tuple[frozenset[str], str]:
+def _reasons(answer: object) -> tuple[frozenset[str], str]:
     """What an error's body says, wherever it stands.
 
     Codes and reasons, in lower case and without signs; and how many seconds to wait, of Telegram and Discord.
     """
-    try:
-        node = json.loads(body)
-    except (ValueError, RecursionError):
-        return frozenset(), ""
     found: set[str] = set()
     wait = ""
-    nodes = [node]
+    nodes = [answer]
     while nodes:
         node = nodes.pop()
         if isinstance(node, list):

@@ -233,6 +233,15 @@ class Consumer:
             self.call(self.channel.retract(entry, self.inbox, sent_id), f"retraction {key}")
 
     def call(self, request: Request, key: str) -> Json:
+        """The channel's answer to a request, also where its place moved."""
+        try:
+            return self.answer(request, key)
+        except SendRefused as error:
+            if (moved := self.channel.moved(request, error.answer)) is None:
+                raise
+        return self.answer(moved, key)
+
+    def answer(self, request: Request, key: str) -> Json:
         """The channel's answer to a request, which is shorter than the lease that is renewed before it."""
         if not self.lease.renew():
             raise LeaseLost

@@ -35,7 +35,11 @@ class SignatureError(ValueError):
 
 
 class SendRefused(Exception):
-    """The channel will not take this request, however often it is repeated."""
+    """The channel will not take this request, however often it is repeated; ``answer`` says why."""
+
+    def __init__(self, message: str, answer: object = None) -> None:
+        super().__init__(message)
+        self.answer = answer
 
 
 class Gone(SendRefused):
@@ -155,6 +159,7 @@ class Recipe:
         announce: the requests that show a text to the team; none where the channel has no place for it.
         lookup: looks for a reply before it is sent again; None where the channel takes a key.
         check_answer: raises what the answer of a 200 says, in channels that report errors there.
+        moved: the request to the place that the answer of a refusal names; None where it names none.
     """
 
     name: str
@@ -167,6 +172,7 @@ class Recipe:
     inbound: Inbound | None = None
     lookup: Lookup | None = None
     check_answer: Callable[[Json], None] = lambda _answer: None
+    moved: Callable[[Request, object], Request | None] = lambda _request, _answer: None
     key_header: str = "Authorization"
     needs_own_id: bool = True
     token_form: re.Pattern[str] = ANY_TOKEN

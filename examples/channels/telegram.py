@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from .recipe import (
@@ -76,15 +77,24 @@ def send(reply: Json, setup: Setup, key: str) -> Request:
     return Request(method="POST", path="/sendMessage", body=body)
 
 
+def moved(request: Request, answer: object) -> Request | None:
+    """The message to the supergroup that a group became; there the id of the author's is another one."""
+    chat = find(answer, "parameters.migrate_to_chat_id", int)
+    if chat is None or "text" not in (body := dict(request.body or {})):
+        return None
+    body.pop("reply_parameters", None)
+    return replace(request, body=body | {"chat_id": chat})
+
+
 def sent_id(answer: Json, setup: Setup) -> str:
-    """The message's id."""
-    return read_id(answer, "result.message_id")
+    """The chat and the message's id in it: a chat that moved has another one."""
+    return f"{read(answer, 'result.chat.id', int)}:{read_id(answer, 'result.message_id')}"
 
 
 def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
     """Delete our message; Telegram takes this for 48 hours."""
-    chat, _ = address(retraction, NAME, 2)
-    body = {"chat_id": int(chat), "message_id": int(sent_id)}
+    chat, _, message = sent_id.rpartition(":")
+    body = {"chat_id": int(chat), "message_id": int(message)}
     return Request(method="POST", path="/deleteMessage", body=body)
 
 
@@ -209,5 +219,6 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
+    moved=moved,
     inbound=Inbound(check=check, events=events, changes=changes),
 )

@@ -13,7 +13,7 @@ from db.account_settings import accounts as stored_accounts
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
-from worker.payload import ID_CHARS, is_account_name
+from worker.payload import ACCOUNT_CHARS, is_account_name
 from worker.presets import new_account
 
 PAGE_ACCOUNTS: Final = 50
@@ -22,7 +22,7 @@ PAGE_ACCOUNTS: Final = 50
 async def list_accounts(visit: Visit) -> Response:
     """Accounts by name."""
     query = visit.request.query_params
-    search, after = query.get("q", "")[:ID_CHARS], query.get("after", "")[:ID_CHARS]
+    search, after = query.get("q", "")[:ACCOUNT_CHARS], query.get("after", "")[:ACCOUNT_CHARS]
     found = await account_versions.list_accounts(
         visit.store.pool, visit.accounts(), search=search, after=after, limit=PAGE_ACCOUNTS + 1
     )
@@ -42,7 +42,7 @@ async def add_account(visit: Visit) -> Response:
     user_id = visit.field("user_id").strip()
     if not is_account_name(user_id):
         text = _("Write 1 to %(most)s characters, not * or dots alone, instead of %(got)s.")
-        raise Refused(400, "Not an account", text % {"most": ID_CHARS, "got": repr(user_id[:40])})
+        raise Refused(400, "Not an account", text % {"most": ACCOUNT_CHARS, "got": repr(user_id[:40])})
     if not visit.may(Right.ADMIN, user_id):
         text = _("You are not an administrator of %(account)s, so you cannot set it up.")
         raise Refused(403, "Not allowed", text % {"account": user_id})

@@ -14,15 +14,15 @@ from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from worker.model import Account
-from worker.payload import ID_CHARS
+from worker.payload import ACCOUNT_CHARS
 
 
 def account_of_path(visit: Visit) -> str:
     """The account in the page's address; 404 for an impossible name."""
     user_id = str(visit.request.path_params["account"])
-    if not 0 < len(user_id) <= ID_CHARS or user_id == EVERY_ACCOUNT:
+    if not 0 < len(user_id) <= ACCOUNT_CHARS or user_id == EVERY_ACCOUNT:
         expected = _("user_id: expected 1 to %(most)s characters and not *.")
-        text = expected % {"most": ID_CHARS}
+        text = expected % {"most": ACCOUNT_CHARS}
         raise Refused(404, "No such account", text)
     return user_id
 

@@ -156,7 +156,7 @@ async def _end_given_password(visit: Visit, connection: Connection, person: Pers
 
 
 def _unavailable(error: IdentityUnavailable) -> Refused:
-    log.warning("identity_unavailable", kind=error.kind)
+    log.warning("identity_unavailable", kind=error.kind, error=str(error))
     text = (
         "Try again in a moment. An administrator can give you a sign-in link: hushgate review sign-in-link."
     )

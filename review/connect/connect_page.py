@@ -34,6 +34,7 @@ CALLS: Final = {
 }
 """Name of a call -> the role that made it; other calls are those of classifiers."""
 IN_WORDS: Final = (
+    ("variable of the proxy", mark("The proxy cannot be used. Ask the operator of this server.")),
     ("to a key that the endpoint accepts", mark("The server refuses the key. Enter another key.")),
     ("check the quota", mark("The quota or the rate limit of this key is used up: see the vendor's page.")),
     (

@@ -15,7 +15,7 @@ from db.history.conversation_owners import ConversationIds, OwnerCause, Takeover
 from review.access import Right
 from review.http.visit import Refused, Visit
 from worker.conversation_endings import idle_end
-from worker.payload import ID_CHARS, is_account_name
+from worker.payload import is_account_name, is_id
 
 MOST: Final = 500
 
@@ -75,7 +75,7 @@ def checked_ids(visit: Visit, user_id: str, conversation_id: str) -> Conversatio
     """A conversation that the person may take or release; refused (400, 403 or 404) otherwise."""
     if not is_account_name(user_id):
         raise Refused(400, "Which conversation?", "account: expected the name of an account.")
-    if not 0 < len(conversation_id) <= ID_CHARS or "\x00" in conversation_id:
+    if not is_id(conversation_id):
         raise Refused(400, "Which conversation?", "conversation: expected the id of a conversation.")
     visit.require(Right.REVIEW, user_id)
     return ConversationIds(user_id=user_id, conversation_id=conversation_id)

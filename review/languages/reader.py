@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -39,6 +39,12 @@ def load_languages() -> None:
     """Read every catalogue, so that no request waits for it."""
     for language in LANGUAGES:
         translations_of(language)
+
+
+def midnight(now: datetime) -> datetime:
+    """When the reader's day began, UTC."""
+    local = now.astimezone(reader.get().zone)
+    return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
 
 
 def answer_in(found: PageReader) -> None:

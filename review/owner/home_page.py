@@ -42,6 +42,7 @@ from review.escalations.pages import parse_answer_form
 from review.first_run.checklist import FirstStep, load_account_checklist
 from review.http.visit import Visit
 from review.languages import gettext as _
+from review.languages.reader import midnight
 from review.owner.answered_page import DAYS, visible_replies, with_covers
 from review.owner.held_reasons import held_groups, replies_counted
 from worker.cancellation import cancel_all
@@ -127,7 +128,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
     finally:
         await cancel_all(reads)
     counted, replies, (waiting_cards, number) = figures.result(), sent.result(), waits.result()
-    today = _midnight(visit.now)
+    today = _today(visit.now)
     cards = [_with_problem(visit, each, **problem) for each in waiting_cards]
     shown = [str(row["id"]) for row in (*(replies or ()), *(each.row for each in cards))]
     drafts = sum(len(each.panel.held.texts) for each in cards)
@@ -141,7 +142,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         steps=steps.result(),
         samples=None,
         settings=settings.result(),
-        today=replies_counted(_of_step(counted.counts, today), _of_step(counted.answered, today)),
+        today=replies_counted(_since(counted.counts, today), _since(counted.answered, today)),
         week=replies_counted(counted.counts, counted.answered),
         decided=sum(row["events"] for row in counted.counts),
         groups=held_groups(counted.counts, counted.answered),
@@ -182,13 +183,12 @@ async def _topics(visit: Visit, user_id: str) -> tuple[Suggestion, ...] | None:
 
 
 async def _figures(visit: Visit, user_id: str) -> DashboardFigures:
-    """Counted decisions of seven days, UTC."""
-    midnight = _midnight(visit.now)
+    """Counted decisions of seven days in the reader's time zone."""
     filters = FigureFilter(
         accounts=visit.accounts(Right.VIEW),
         account=user_id,
         scope=None,
-        since=midnight - (DAYS - 1) * DAY,
+        since=_today(visit.now) - (DAYS - 1) * DAY,
         until=visit.now,
         step=DAY,
         back=timedelta(),
@@ -198,12 +198,13 @@ async def _figures(visit: Visit, user_id: str) -> DashboardFigures:
     )
 
 
-def _midnight(now: datetime) -> datetime:
-    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+def _today(now: datetime) -> datetime:
+    """The reader's midnight; decisions are counted by whole hours, UTC."""
+    return midnight(now).replace(minute=0)
 
 
-def _of_step(rows: tuple[FigureRow, ...], step: datetime) -> list[FigureRow]:
-    return [row for row in rows if row["step"] == step]
+def _since(rows: tuple[FigureRow, ...], step: datetime) -> list[FigureRow]:
+    return [row for row in rows if row["step"] >= step]
 
 
 async def _waiting(visit: Visit, user_id: str) -> tuple[list[WaitingCard], int]:

@@ -8,6 +8,7 @@ from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import Queue
 from review.access import Right
 from review.http.visit import Visit
+from review.languages.reader import midnight
 
 
 async def load_open_queues(visit: Visit, connection: Connection) -> tuple[tuple[Queue, QueueLoad], ...]:
@@ -16,7 +17,11 @@ async def load_open_queues(visit: Visit, connection: Connection) -> tuple[tuple[
         return ()
     accounts = visit.accounts(Right.REVIEW)
     loads = await queue_loads.load_counts(
-        connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now
+        connection,
+        person_id=visit.person.person_id,
+        accounts=accounts,
+        now=visit.now,
+        today=midnight(visit.now),
     )
     opened = await queues.list_open_queues(connection)
     return tuple((queue, loads.get(queue.id, QueueLoad())) for queue in opened if queue.is_for(accounts))

@@ -20,6 +20,7 @@ from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
+from review.languages.reader import midnight
 from review.queues import queue_filler, review_pages
 from review.queues.queue_loads import load_open_queues
 from review.typed.numbers import typed_number
@@ -68,9 +69,7 @@ async def show_end(visit: Visit) -> Response:
         queue = next((each for each, _load in opened if each.id == queue_id), None)
         if queue is None:
             return visit.redirect("queues")
-        done = await queue_loads.count_done(
-            connection, queue_id, person_id, since=queue_loads.today(visit.now)
-        )
+        done = await queue_loads.count_done(connection, queue_id, person_id, since=midnight(visit.now))
         undo = await rulings.undoable_review(connection, person_id, visit.now)
     following = next(((each, load) for each, load in opened if load.for_you), None)
     return visit.render(

@@ -18,6 +18,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
+from worker.adapters.api_errors import ProxyUnusable
+from worker.adapters.http_environment import environment_proxy, trusted_certificates
 from worker.errors import ConfigurationError, IdentityRejected, IdentityUnavailable
 
 ALGORITHMS: Final = frozenset(
@@ -169,7 +171,15 @@ class OpenIdProvider:
         return ProviderLogout(subject=named["sub"], session=named["sid"], token_id=named["jti"])
 
     def _client(self, metadata: Mapping[str, Any]) -> AsyncOAuth2Client:
-        """A client that authenticates in a way that the discovered provider accepts."""
+        """A client that authenticates in a way that the discovered provider accepts.
+
+        Raises:
+            IdentityUnavailable: the environment names a proxy that cannot be used.
+        """
+        try:
+            proxy = environment_proxy(self.issuer)
+        except ProxyUnusable as error:
+            raise IdentityUnavailable(str(error), kind="proxy") from error
         methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
         return AsyncOAuth2Client(
@@ -181,6 +191,9 @@ class OpenIdProvider:
             code_challenge_method="S256",
             timeout=TIMEOUT_S,
             follow_redirects=False,
+            trust_env=False,  # httpx2 ends every request where a variable names a SOCKS proxy
+            proxy=proxy,
+            verify=trusted_certificates(),
         )
 
     async def _discovered(self) -> dict[str, Any]:

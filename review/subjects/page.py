@@ -20,7 +20,7 @@ from review.languages import gettext as _
 from review.panels import load_panels
 from review.subjects.records import load_subject
 from review.typed.problems import button_problem, length_problem
-from worker.payload import ID_CHARS
+from worker.payload import is_id
 
 DONE: Final = frozenset({"note", "tag", "untag"})
 """The forms of the page."""
@@ -55,7 +55,7 @@ def subject_address(visit: Visit, subject: Subject) -> str:
 
 def _subject(visit: Visit, kind: SubjectKind) -> Subject:
     found = str(visit.request.path_params[REFERENCE[kind]])
-    if not 0 < len(found) <= ID_CHARS or "\x00" in found:
+    if not is_id(found):
         raise _unknown(kind)
     return Subject(user_id=account_of_path(visit), kind=kind, id=found)
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import BeforeValidator, Field
 from pydantic_core import core_schema
 
+from worker.payload import ID_BYTES
+
 YEARS_WITH_LEAP_DAY: Final = r"(?:19(?:7[26]|8[048]|9[26])|2[048]00|2[0-9](?:0[48]|[2468][048]|[13579][26]))"
 DAY: Final = (
     r"(?:(?:197[1-9]|19[89][0-9]|2[0-9]{3})-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
@@ -35,7 +37,11 @@ EXPECTED: Final = {
 """What a message says of a pattern of a body's field."""
 QueryText: TypeAlias = Annotated[
     str,
-    Field(max_length=500, pattern=STORABLE, description="text without U+0000, at most 500 characters"),
+    Field(
+        max_length=ID_BYTES,
+        pattern=STORABLE,
+        description=f"text without U+0000, at most {ID_BYTES} characters",
+    ),
 ]
 LoginText: TypeAlias = Annotated[
     str,

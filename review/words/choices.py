@@ -58,9 +58,9 @@ EFFECTS: Final[Mapping[Effect, str]] = {
 SEALED_AGAIN: Final = mark("The exchange was sealed again.")
 
 
-def ruling_reason(reason: RulingReason) -> str:
+def ruling_reason(code: str) -> str:
     """The reason of a ruling in words."""
-    return gettext(reason.label)
+    return gettext(RulingReason(code).label)
 
 
 def ruling_effect(effect: Effect, *, withdraws: bool = False) -> str:

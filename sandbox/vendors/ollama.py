@@ -7,12 +7,14 @@ from sandbox.vendors.form import (
     Meaning,
     Requirement,
     Vendor,
+    VendorForm,
     answered,
     both,
     called,
     choice,
     message,
     refused,
+    said,
     text,
     without,
 )
@@ -49,6 +51,7 @@ OLLAMA = Vendor(
         refused("model", Meaning.MODEL, GUIDE, 404, {"error": {"message": 'model "x" not found, try pulling it first', "type": "api_error"}}),
         refused("text_error", Meaning.LATER, GUIDE, 500, {"error": "llama runner process has terminated: exit status 2"}),
         refused("too_long", Meaning.TOO_LONG, GUIDE, 400, {"error": "the input length exceeds the context length"}),
+        VendorForm(name="not_a_number", meaning=Meaning.UNUSABLE, source="ollama#14657", route=Route.EMBEDDINGS, status=500, body=said({"error": {"message": "failed to encode response: json: unsupported value: NaN", "type": "api_error"}})),
     ),
 )  # fmt: skip
 LM_STUDIO = Vendor(

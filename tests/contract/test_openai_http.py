@@ -21,10 +21,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from cli.doctor.endpoints import Endpoint, endpoint_check
 from tests.contract.test_misconfigured import HTML, JSON, answering, refusal
 from tests.support.http_server import http_server, json_answer
 from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
+from worker.adapters.http_environment import environment_proxy
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.vendor_failures import VendorFailure, failure
 
@@ -193,6 +195,25 @@ async def test_a_refusal_of_the_proxy_has_its_status(
     assert (known.status, known.kind, known.cause) == (status, kind, cause)
 
 
+async def test_a_socks_proxy_is_named_and_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable, what it takes and what it has, without the password; aiohttp would speak HTTP to it."""
+    for name in ("NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    async with sending(b"") as port:
+        monkeypatch.setenv("ALL_PROXY", f"socks5://name:pa55@127.0.0.1:{port}")
+        known = await failed("https://upstream.example/v1")
+        endpoint = Endpoint(
+            check="c", variable="V", url="https://upstream.example/v1", key_variable="K", key="k", models=(),
+            meanwhile="m",
+        )  # fmt: skip
+        line = await asyncio.to_thread(endpoint_check, endpoint)
+
+    said = f"ALL_PROXY: expected http://HOST:PORT of an HTTP proxy, got socks5://127.0.0.1:{port};"
+    assert (known.kind, known.cause) == ("misconfigured", "proxy")
+    assert said in known.message
+    assert (line.state, said in line.found) == ("fail", True)
+
+
 async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
     """Such as the version of Azure's API."""
     with http_server(lambda _: json_answer({"results": []})) as (url, asked):
@@ -205,8 +226,8 @@ async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
 
 
 async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the SDK does; an address in NO_PROXY is called directly."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    """As the SDK does; loopback and an address in NO_PROXY are called directly."""
+    monkeypatch.setenv("NO_PROXY", "direct.example")
     with http_server(lambda _: json_answer({"results": []})) as (url, asked):
         monkeypatch.setenv("HTTP_PROXY", url)
         for base_url in ("http://upstream.example/v1", f"{url}/v1"):
@@ -214,6 +235,7 @@ async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPa
                 await client.post("/moderations", {})
 
     assert [each.path for each in asked] == ["http://upstream.example/v1/moderations", "/v1/moderations"]
+    assert environment_proxy("http://direct.example/v1") is None
 
 
 async def test_a_text_that_is_not_unicode_is_refused_before_the_call() -> None:

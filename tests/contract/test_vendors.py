@@ -249,6 +249,56 @@ async def test_a_text_that_an_embedding_model_refuses_for_its_length_is_embedded
     assert found == await embedder.embed([text[: len(text) // 2]], model="e")
 
 
+@pytest.mark.parametrize(("vendor", "form"), [("tgi", "not_a_number"), ("ollama", "not_a_number")])
+async def test_a_text_without_a_vector_takes_none_from_the_others(
+    sandbox: SandboxHandle, endpoint: ApiClient, vendor: str, form: str
+) -> None:
+    """It is embedded by its beginning, and later requests are as large as before."""
+    embedder = OpenAIEmbedder(endpoint, timeout_s=5)
+    texts = [f"text {number}" for number in range(30)]
+    sandbox.speak_as(vendor)
+    expected = await embedder.embed([*texts[:7], "text", *texts[8:]], model="e")
+    texts[7] = "text"[:4] + "\u22a5" * 4
+    sandbox.add_rule("embeddings", "form", value=form, contains=texts[7])
+    found = await embedder.embed(texts, model="e")
+    before = sandbox.calls("embeddings")
+    await embedder.embed(texts[8:], model="e")
+
+    assert found == expected
+    assert sandbox.calls("embeddings") == before + 1
+
+
+async def test_a_server_without_any_vector_ends_the_call(sandbox: SandboxHandle, endpoint: ApiClient) -> None:
+    """A text is not shortened for ever."""
+    sandbox.speak_as("ollama")
+    sandbox.add_rule("embeddings", "form", value="not_a_number")
+    with pytest.raises(RetrievalUnavailable, match="NaN"):
+        await OpenAIEmbedder(endpoint, timeout_s=5).embed(["one", "two"], model="e")
+
+    assert sandbox.calls("embeddings") == 3
+
+
+@pytest.mark.parametrize("long", [False, True])
+async def test_how_many_texts_a_server_takes_is_learnt_once(
+    sandbox: SandboxHandle, endpoint: ApiClient, long: bool
+) -> None:
+    """128 and 64 are refused, never again; a text that is too long teaches nothing."""
+    embedder = OpenAIEmbedder(endpoint, timeout_s=5)
+    sandbox.speak_as("tgi")
+    texts = [f"text {number}" for number in range(320)]
+    await embedder.embed(texts, model="e")
+    first = sandbox.calls("embeddings")
+    if long:
+        texts[9] = "opening hours " * 100
+        sandbox.add_rule("embeddings", "form", value="too_long_text", contains=texts[9])
+        await embedder.embed(texts[:32], model="e")
+    second = sandbox.calls("embeddings")
+    await embedder.embed(texts[10:], model="e")
+
+    assert first == 12
+    assert sandbox.calls("embeddings") == second + 10
+
+
 async def test_a_text_that_a_classifier_refuses_for_its_length_is_classified_in_pieces(
     sandbox: SandboxHandle, endpoint: ApiClient
 ) -> None:

@@ -288,6 +288,22 @@ def test_the_effect_is_shown_before_anything_is_stored(visitors: Any, database_u
     assert effect.text.count("nothing to restore") == after.unrestored == 1
 
 
+def test_the_reason_of_a_ruling_is_shown_in_words(visitors: Any, database_url: str) -> None:
+    """In the form, the preview, the job and the list of reviews, as in the form of one decision."""
+    (made,) = some(database_url, "worded", 1)
+    visitor, _ = lead(visitors, database_url)
+    page = visitor.get("/bulk?author=worded&since=7d")
+    chosen = {"ruling": "overturn", "reason": "RULE_TOO_BROAD", "corrected": "respond"}
+    effect = visitor.post("/bulk/preview", **chosen, query=hidden(page)["query"])
+    job_id = started(visitor, "worded", **chosen)
+    worked(database_url)
+    addresses = (f"/jobs/{job_id}", f"/decisions/{made.decision_id}")
+    texts = [re.sub("<[^>]*>", "", each.text) for each in (page, effect, *map(visitor.get, addresses))]
+
+    assert ["a rule matched a harmless text" in text for text in texts] == [True] * 4
+    assert ["RULE_TOO_BROAD" in text or "CORRECT" in text for text in texts] == [False] * 4
+
+
 def test_a_restore_in_bulk_takes_no_reply_back(visitors: Any, database_url: str) -> None:
     """Replies that were sent stay, whatever a single review of them would propose."""
     record(database_url, replied(author_id="stays", conversation_id="stays"))

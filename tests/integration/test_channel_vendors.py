@@ -169,6 +169,25 @@ def test_telegram_is_answered_once_and_waits_as_long_as_it_says(
     assert texts[0] not in caplog.text
 
 
+def test_a_group_that_became_a_supergroup_gets_its_reply_there(office: Office) -> None:
+    """Ids of messages begin again there: the reply names no message, and is removed by the new chat's id."""
+    inbox = office.inbox(TELEGRAM)
+    asked = payload(TELEGRAM, "mention_in_group")
+    asked["message"] |= {"date": int(time.time()), "text": f"@corner_shop_bot {QUESTION}"}
+    office.vendor.upgraded[asked["message"]["chat"]["id"]] = -100777
+    assert inbox.update(asked) == 200
+    inbox.reasons(1)
+    inbox.send_until(1)
+    sent = office.vendor.asked[-1].body
+    sent_id = f"-100777:{office.vendor.messages[-1]['id']}"
+    inbox.consumer.remove("key", {"conversation_id": "telegram:-500:main"}, sent_id)
+
+    assert (sent["chat_id"], "reply_parameters" in sent) == (-100777, False)
+    assert inbox.consumer.marks.is_sent(sent_id)
+    assert office.vendor.asked[-1].body["chat_id"] == -100777
+    assert inbox.consumer.redis.xlen(f"{inbox.consumer.group}:refused") == 0
+
+
 def test_an_edit_that_asks_no_more_is_moderated(office: Office) -> None:
     """The bot's name leaves a group's message: its new text is decided; edits of other messages are not."""
     inbox = office.inbox(TELEGRAM)

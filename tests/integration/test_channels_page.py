@@ -58,6 +58,7 @@ def test_a_token_is_made_and_the_first_message_shows(url: str) -> None:
     assert before_buttons == [token[0], *shown], "a script shows them"
     assert waiting
     assert "It was decided:" in arrived
+    assert re.findall(r"(?:examples|docs)/\w+", before) == [], "an installed package has no such folder"
     assert POLLED not in arrived
 
 

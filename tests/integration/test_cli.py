@@ -925,9 +925,9 @@ def test_vectors_that_no_search_uses_are_found(shell: Shell, url: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        ("500", ("server_error", "check HUSHGATE_EMBEDDINGS_URL")),
-        ("400", ("HTTP 400", "check HUSHGATE_EMBEDDINGS")),
-        ("401", ("", "check HUSHGATE_EMBEDDINGS")),
+        ("500", ("500", "check HUSHGATE_EMBEDDINGS_URL")),
+        ("400", ("400", "check HUSHGATE_EMBEDDINGS")),
+        ("401", ("401", "set HUSHGATE_EMBEDDINGS_KEY")),
     ],
 )
 def test_an_embedding_model_that_does_not_answer_is_found(

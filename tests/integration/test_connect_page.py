@@ -140,10 +140,44 @@ def test_a_server_without_embeddings_has_not_answered_for_them(
     tested = admin.post("/connect", model_url=sandbox.base_url, what="test")
     saved = admin.post("/connect", model_url=sandbox.base_url, what="save")
     sandbox.reset()
-    badges = [each.text() for each in LexborHTMLParser(tested.text).css(".model-answers .badge")]
 
-    assert sorted(badges) == ["answered", "answered", "answered", "not offered"]
+    assert badges(tested.text) == ["answered", "answered", "answered", "not offered"]
     assert saved.status_code == 303
+
+
+def test_a_server_that_does_not_answer_is_not_called_one_without_embeddings(
+    visitors: Visitors, url: str, sandbox: SandboxHandle
+) -> None:
+    """Nor is one that refuses the key: what it has is not known."""
+    admin = admin_of(visitors, url)
+    away = admin.post("/connect", model_url="http://127.0.0.1:9/v1", what="test").text
+    sandbox.add_rule("embeddings", "401")
+    refused = admin.post("/connect", model_url=sandbox.base_url, what="test").text
+    sandbox.reset()
+
+    assert badges(away) == ["failed"] * 4
+    assert badges(refused) == ["answered", "answered", "answered", "failed"]
+    assert "gives no embeddings" not in away + refused
+    assert "The server refuses the key. Enter another key." in refused
+
+
+def test_a_proxy_that_cannot_be_used_is_no_fault_of_the_typed_server(
+    visitors: Visitors, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person reads whom to ask, and each line names the variable for the operator."""
+    for name in ("NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    page = admin_of(visitors, url).post("/connect", model_url="https://model.example/v1", what="test").text
+
+    assert badges(page) == ["failed"] * 4
+    assert page.count("The proxy cannot be used. Ask the operator of this server.") == 4
+    assert page.count("ALL_PROXY: expected") == 4
+
+
+def badges(page: str) -> list[str]:
+    """What the page says of each call."""
+    return sorted(each.text() for each in LexborHTMLParser(page).css(".model-answers .badge"))
 
 
 def test_the_roles_are_called_at_once_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:

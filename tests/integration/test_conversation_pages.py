@@ -86,7 +86,7 @@ def test_the_list_is_where_a_release_without_a_decision_leads(visitors: Any, dat
     [
         ({"conversation": "never seen"}, 404),
         ({"conversation": ""}, 400),
-        ({"conversation": "x" * 256}, 400),
+        ({"conversation": "x" * 999}, 400),
         ({"account": ""}, 400),
     ],
 )

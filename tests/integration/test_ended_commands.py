@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -33,8 +35,11 @@ time.sleep(600)
 STAYS = """
 from types import SimpleNamespace
 from cli.demo import staying
-staying.stay_until_signal(SimpleNamespace(restart_ended=lambda: print("stays", flush=True) or ()), "here")
-print("ends", flush=True)
+try:
+    staying.stay_until_signal(SimpleNamespace(restart_ended=lambda: print("stays", flush=True) or ()), "here")
+finally:
+    staying.say("These data end with this command.")
+    print("ends", flush=True)
 """
 
 
@@ -90,19 +95,21 @@ def test_a_fleet_after_a_killed_fleet_ends_its_servers_before_it_uses_the_files(
 def test_a_closed_terminal_ends_a_fleet_that_stays(*, ignored: bool) -> None:
     """By SIGHUP, which drains it as Ctrl-C does; under nohup it stays until SIGTERM."""
     words = [*(["nohup"] if ignored else []), sys.executable, "-c", STAYS]
-    program = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    terminal, end = pty.openpty()
+    program = subprocess.Popen(words, stdin=end, stdout=subprocess.PIPE, stderr=end, text=True)
+    os.close(end)
     assert program.stdout is not None
     with program.stdout as lines:
         lines.readline()
+        if not ignored:
+            os.close(terminal)
         program.send_signal(signal.SIGHUP)
         if ignored:
             assert [lines.readline() for _ in range(2)] == ["stays\n"] * 2
             program.send_signal(signal.SIGTERM)
         rest = lines.readlines()
 
-    assert (program.wait(), rest[-1]) == (0, "ends\n")
+    assert (program.wait(), rest[-1]) == (0 if ignored else 129, "ends\n")
 
 
 def test_an_interrupt_while_a_command_is_loaded_prints_nothing() -> None:

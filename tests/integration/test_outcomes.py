@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
+from string import ascii_letters
 from typing import Any
 
 import pytest
@@ -411,6 +413,25 @@ def test_a_repeated_event_id_gives_one_decision_and_one_reply(engine: Running) -
     assert [row["id"]] == [each["id"] for each in rows]
     assert engine.sandbox.calls("chat") == 1
     assert engine.row("SELECT count(*) AS n FROM outbox WHERE event_id = 'twice'") == {"n": 1}
+
+
+def test_ids_may_be_as_long_as_a_line_of_mail(engine: Running) -> None:
+    """Mail has Message-IDs of more than 255 characters, and Teams conversations; no index is too narrow."""
+    draw = Random(7)  # text that Postgres cannot compress
+    name, *ids = ("".join(draw.choices(ascii_letters, k=size)) for size in (255, *[998] * 6))
+    user_id = engine.account(name=name, documents=HOURS, flagged_keywords=["spam"])
+    conversation, message, author, *events = ids
+    where = {"conversation_id": conversation, "message_id": message, "author_id": author}
+    replied = engine.decide(user_id, QUESTION, event_id=events[0], **where)
+    flagged = engine.decide(user_id, "spam", event_id=events[1], **where)
+    handed = engine.decide(
+        user_id, "I want to speak to a human", **where | {"event_id": events[2], "message_id": events[2]}
+    )
+
+    assert replied["reason_code"] == Reason.REPLIED
+    assert flagged["reason_code"] == Reason.FLAGGED_RULE
+    assert handed["decision"] == "escalate"
+    assert eventually(lambda: engine.reply(user_id, events[0]), "the reply")["message_id"] == message
 
 
 def test_changed_rules_count_without_a_restart(engine: Running) -> None:

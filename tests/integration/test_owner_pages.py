@@ -15,13 +15,15 @@ import pytest
 from db.account_settings.accounts import current_account
 from db.audit.search import TooSlow
 from db.audit.suggestions import Suggestions
+from db.figures.hourly import fill_next
 from db.people.records import Role
 from review.accounts.settings_form import form_of_account
+from review.languages.choice import ZONE_COOKIE
 from review.owner import home_page
 from tests.support.audited import ignored, record, replied
 from tests.support.pools import in_pool
 from tests.support.review_world import World
-from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site
+from tests.support.reviewing import Visitor, Visitors, add_person, signed_in, site, stored, zone_at
 from tests.support.samples import event
 from worker.model import Account, FailurePolicy, ReplyMode
 from worker.presets import PRESETS, PresetKind, PresetName, preset_of, presets_of
@@ -277,6 +279,22 @@ def test_the_home_shows_the_newest_replies_of_every_reason(database_url: str, vi
     page = person.get(f"/accounts/{account}/home").text
 
     assert re.findall(r"question \d", page) == ["question 0", "question 1", "question 3"]
+
+
+def test_answered_today_counts_a_day_of_the_readers_time_zone(database_url: str, visitor: Visitors) -> None:
+    """Two hours ago is today where it is late, and yesterday after midnight."""
+    account, person, now = "replies-of-a-day", visitor(), datetime.now(UTC)
+    record(database_url, replace(replied(event=event(user_id=account)), decided_at=now - timedelta(hours=2)))
+    while stored(database_url, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
+        pass
+    person.sign_in(add_person(database_url, Role.OWNER, account=account))
+    counted = []
+    for hour in (23, 0):
+        person.client.cookies.set(ZONE_COOKIE, zone_at(hour))
+        page = person.get(f"/accounts/{account}/home").text
+        counted += re.findall(r"<dt>Answered (?:today|in 7 days)</dt><dd>(\d+)<", page)
+
+    assert counted == ["1", "1", "0", "1"]
 
 
 def test_replies_that_cannot_be_read_in_time_are_not_called_none(owner: Visitor, database_url: str) -> None:

@@ -202,7 +202,10 @@ def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
     """The load of a queue for one person."""
     mine = who(by)
     return stored(
-        url, lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=None, now=NOW)
+        url,
+        lambda connection: queue_loads.load_counts(
+            connection, person_id=mine, accounts=None, now=NOW, today=NOW
+        ),
     )[of.id]
 
 
@@ -284,7 +287,9 @@ def test_items_of_other_accounts_are_not_dealt(database_url: str) -> None:
     hidden = claim(database_url, of, by, accounts=("acme",))
     loads = stored(
         database_url,
-        lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=("acme",), now=NOW),
+        lambda connection: queue_loads.load_counts(
+            connection, person_id=mine, accounts=("acme",), now=NOW, today=NOW
+        ),
     )
     seen = claim(database_url, of, by, accounts=("umbrella",))
 

@@ -36,6 +36,7 @@ from tests.support.reviewing import (
     stored,
     token_status,
 )
+from worker.errors import IdentityUnavailable
 from worker.rates import RateLimit
 
 EACH_ALGORITHM = pytest.mark.parametrize("served", ["RS256", "ES256"], indirect=True)
@@ -536,6 +537,22 @@ async def test_a_restarted_server_finishes_a_sign_in_as_the_provider_wants(
     identity = await second.finish(answer, nonce=begun.nonce, verifier=begun.verifier)
 
     assert identity.subject == provider.subject
+
+
+async def test_a_socks_proxy_is_named_where_the_provider_is_behind_it(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no defect, and a provider on loopback is behind no proxy."""
+    for name in ("NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    here, away_from_here = (
+        OpenIdProvider(issuer, client_id=CLIENT, client_secret=SECRET, redirect_uri="http://127.0.0.1/back")
+        for issuer in (provider.issuer, "https://id.example")
+    )
+    await here.begin()
+    with pytest.raises(IdentityUnavailable, match=r"^ALL_PROXY: expected http://HOST:PORT"):
+        await away_from_here.begin()
 
 
 def test_one_address_cannot_stop_the_sign_ins_of_others(

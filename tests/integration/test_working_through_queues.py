@@ -14,9 +14,10 @@ from httpx2 import Response
 from db.people.records import Role
 from db.reviews import queues
 from db.reviews.queues import QueueKind
+from review.languages.choice import ZONE_COOKIE
 from tests.support.audited import ignored, record, rows
 from tests.support.queues import hand_queue
-from tests.support.reviewing import Visitor, Visitors, person_at, stored
+from tests.support.reviewing import Visitor, Visitors, person_at, stored, zone_at
 from worker.model import Decision
 
 NUMBERS: Final = count(1)
@@ -277,6 +278,39 @@ def test_what_waits_for_a_reader_is_counted_apart_from_what_waits_for_others(
     assert re.search(
         r"waits for you now\. You skipped 2 items\. 1 item waits for other reviewers only\.", empty
     )
+
+
+def test_a_queue_offers_what_the_reader_can_take_or_goes_on_with(reader: Visitor, database_url: str) -> None:
+    """Not the next one of a queue in which nothing waits for the reader."""
+    of, _, _ = queue_of(database_url, 1)
+    action = f'action="/queues/{of}/next"'
+    offered = []
+    for step in (f"/queues/{of}/next", "", f"/queues/{of}/next"):
+        offered += [action in reader.get(address).text for address in ("/", "/queues")]
+        if step:
+            reader.post(step)
+    held = re.search(r"/decisions/([0-9a-f-]{36})", reader.get("/").text)
+    assert held is not None
+    reader.post(f"/items/{held[1]}/skip")
+    offered += [action in reader.get(address).text for address in ("/", "/queues")]
+
+    assert offered == [True] * 6 + [False] * 2
+
+
+def test_done_today_is_a_day_of_the_readers_time_zone(reader: Visitor, database_url: str) -> None:
+    """Two hours ago is today where it is late, and yesterday after midnight."""
+    of, name, (made,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    answer(reader, made)
+    ago = "UPDATE queue_items SET done_at = now() - interval '2 hours' WHERE queue_id = %s"
+    rows(database_url, ago, of)
+    counted = []
+    for hour in (23, 0):
+        reader.client.cookies.set(ZONE_COOKIE, zone_at(hour))
+        row = reader.get("/queues").text.partition(f"<bdi>{name}<")[2].partition("</tr>")[0]
+        counted += re.findall(CELL.format("Done today"), row)
+
+    assert counted == ["1", "0"]
 
 
 def _counts(page: str, name: str) -> tuple[str, str]:

@@ -88,6 +88,12 @@ def add_person(url: str, *roles: Role, account: str = records.EVERY_ACCOUNT, log
     return stored(url, change)
 
 
+def zone_at(hour: int) -> str:
+    """A time zone whose present hour is this one."""
+    offset = (hour - datetime.now(UTC).hour + 12) % 24 - 12
+    return f"Etc/GMT{-offset:+d}"  # the signs of these names are those of POSIX
+
+
 class Visitor:
     """A browser without scripts: cookies, and the form token of the last page."""
 

@@ -60,7 +60,7 @@ class Running:
 
     def account(self, *, documents: Mapping[str, list[str]] | None = None, **settings: Any) -> str:
         """A new account that answers everywhere unless ``settings`` say otherwise; its name."""
-        user_id = f"account-{next(NUMBERS)}"
+        user_id: str = settings.pop("name", f"account-{next(NUMBERS)}")
         account = changed(Account(user_id=user_id, version=0), {**OPEN, **settings})
         asyncio.run(store_account(self.url, account))
         for title, paragraphs in (documents or {}).items():

@@ -35,6 +35,7 @@ class Vendor:
         breaks: how many of the next requests are taken and get no answer, as in a crash.
         messages: what was sent, with its id in the vendor's fields.
         updates: Slack's changed messages by their time stamp.
+        upgraded: Telegram's groups that became supergroups, with the id of these.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,7 @@ class Vendor:
         self.breaks = 0
         self.messages: list[dict[str, Any]] = []
         self.updates: dict[str, dict[str, Any]] = {}
+        self.upgraded: dict[int, int] = {}
         self.ids = count(9100)
 
     def url(self, channel: str) -> str:
@@ -105,8 +107,13 @@ class Vendor:
             return 401, {"ok": False, "error_code": 401, "description": "Unauthorized"}
         if method == "deleteMessage":
             return 200, {"ok": True, "result": True}
+        if supergroup := self.upgraded.get(asked.body["chat_id"]):
+            words = "Bad Request: group chat was upgraded to a supergroup chat"
+            moved = {"migrate_to_chat_id": supergroup}
+            return 400, {"ok": False, "error_code": 400, "description": words, "parameters": moved}
         self.messages.append({"id": next(self.ids), "content": asked.body["text"], **asked.body})
-        return 200, {"ok": True, "result": {"message_id": self.messages[-1]["id"]}}
+        chat = {"id": asked.body["chat_id"]}
+        return 200, {"ok": True, "result": {"message_id": self.messages[-1]["id"], "chat": chat}}
 
     def _slack(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
         if method.startswith("conversations."):

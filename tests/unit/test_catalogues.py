@@ -51,6 +51,13 @@ def test_catalogues_are_complete(collected: Catalog, language: str) -> None:
     assert {(message.id, message.context) for message in found} == stored
 
 
+def test_no_text_of_a_page_names_a_file_of_the_source(collected: Catalog) -> None:
+    """An installed package has no such file, and its customers have no repository."""
+    named = re.compile(r"\b(?:docs|deploy|examples|bench)/\w")
+
+    assert [message.id for message in collected if named.search(str(message.id))] == []
+
+
 def test_a_filter_of_a_constant_follows_each_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jinja2 would apply it once, when it compiles the template, in the language of the first reader."""
     folder = DictLoader({"page": "{{ 'respond' | decision_label }}"})

@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from cli.exit_codes import MEANINGS, ExitCode
-from cli.main import command_line
+from cli.main import command_line, command_list
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -98,6 +98,26 @@ def test_a_command_is_started_without_the_modules_of_the_others() -> None:
 
     assert "cli.deployment.serve" in done.stdout.split()
     assert not {"cli.demo.run", "review.app", "openai", "authlib"} & set(done.stdout.split())
+
+
+def test_the_list_of_commands_says_what_their_modules_say() -> None:
+    """It is read without importing them."""
+    listed, known = dict(tree(get_command(command_list()))), COMMANDS
+
+    assert set(listed) == {path for path in known if len(path) <= 1}
+    for path, each in listed.items():
+        assert each.get_short_help_str() == known[path].get_short_help_str()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "code"), [([], 2), (["--help"], 0), (["--version"], 0), (["no-such"], 2)])
+def test_a_list_of_commands_loads_none_of_them(words: list[str], code: int) -> None:
+    """Loading all of them takes seconds."""
+    script = "import atexit, sys, cli.main; atexit.register(lambda: print(*sys.modules)); cli.main.main()"
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+
+    assert done.returncode == code
+    assert not {"cli.demo.run", "cli.deployment.serve", "review.app"} & set(done.stdout.split())
 
 
 def test_the_exit_codes_stand_in_the_help() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Self, cast
 
 import pytest
@@ -37,6 +38,12 @@ from worker.supervisor import Supervisor
         ("7.66s", 7.66),
         ("1h2m3s", 3723.0),
         ("1764000000000", None),
+        (" 120 ", 120.0),
+        ("Sun, 22 Nov 2026 12:10:00 GMT", 600.0),
+        ("Sun, 22 Nov 2026 11:00:00 GMT", 0.0),
+        ("Mon, 99 Foo 2026 99:99:99", None),
+        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None),
+        ("99999999999999999999", None),
         ("soon", None),
         ("-1", None),
         ("nan", None),
@@ -44,9 +51,10 @@ from worker.supervisor import Supervisor
         (None, None),
     ],
 )
-def test_spans_of_servers_are_read(text: str | None, seconds: float | None) -> None:
-    """OpenAI writes 6m0s, others plain seconds; a time of the day is not a span."""
-    assert retry_after_s(text, 0.0) == (None if seconds is None else pytest.approx(seconds))
+def test_the_waits_of_servers_are_read(text: str | None, seconds: float | None) -> None:
+    """OpenAI writes 6m0s, others plain seconds or a date; a time of the day is not a span."""
+    now_s = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
+    assert retry_after_s(text, now_s) == (None if seconds is None else pytest.approx(seconds))
 
 
 @given(st.text(max_size=30))

@@ -59,7 +59,7 @@ def test_a_value_is_read_as_its_type(query: str, found: dict[str, object]) -> No
             "since=2026-02-29",
             'since: expected a time such as 2026-11-21T10:00, an age such as 36h, or all, got "2026-02-29"',
         ),
-        ("account=a%00", 'account: expected text without U+0000, at most 500 characters, got "a\\u0000"'),
+        ("account=a%00", 'account: expected text without U+0000, at most 998 characters, got "a\\u0000"'),
         ("limits=1", "limits: expected one of account, id, limit, reason, share, since, state, got this"),
     ],
 )

@@ -102,7 +102,7 @@ HINTS: tuple[tuple[dict[str, Any], dict[str, Any], list[str]], ...] = (
     ({"metadata": {"n": float("-inf")}}, {"metadata": {"n": None}}, ["metadata.n"]),
     ({"metadata": {"n": 10**4000}}, {"metadata": {"n": None}}, ["metadata.n"]),
     ({"parent_id": ""}, {"parent_id": None}, ["parent_id"]),
-    ({"parent_id": "x" * 256}, {"parent_id": None}, ["parent_id"]),
+    ({"parent_id": "x" * 999}, {"parent_id": None}, ["parent_id"]),
     ({"parent_id": 7}, {"parent_id": None}, ["parent_id"]),
     ({"unknown": float("nan")}, {}, []),
     ({"type": None, "role": None, "parent_id": None, "metadata": None, "attachments": None}, {}, []),

@@ -14,6 +14,10 @@ class ApiConnectionError(ApiError):
     """There was no whole answer; the cause is aiohttp's error."""
 
 
+class ProxyUnusable(ApiConnectionError):
+    """The environment names a proxy that cannot be used; the message names the variable."""
+
+
 class ApiStatusError(ApiError):
     """The server refused the call.
 

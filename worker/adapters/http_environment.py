@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+from worker.adapters.api_errors import ProxyUnusable
 
 CERTIFICATES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -17,6 +20,8 @@ CERTIFICATES: Final = (
     "/etc/ssl/ca-bundle.pem",
 )
 """Where systems keep the certificates that they trust, for a Python whose own path does not exist."""
+
+LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
 
 
 @cache
@@ -39,10 +44,31 @@ def environment_headers() -> dict[str, str]:
 
 
 def environment_proxy(url: str) -> str | None:
-    """The proxy that the environment names for an address, as ``HTTPS_PROXY`` and ``NO_PROXY`` say."""
+    """The proxy that the environment names for an address, as ``HTTPS_PROXY`` and ``NO_PROXY`` say.
+
+    None for loopback, as in Go: the sandbox and model servers of this machine are behind no proxy.
+
+    Raises:
+        ProxyUnusable: it is no HTTP proxy; aiohttp would speak HTTP to a SOCKS proxy.
+    """
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.hostname):
+    if not parts.hostname or LOOPBACK.fullmatch(parts.hostname) or proxy_bypass(parts.hostname):
         return None
     found = getproxies()
-    proxy = found.get(parts.scheme) or found.get("all")
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"  # as curl reads it
+    kind = parts.scheme if found.get(parts.scheme) else "all"
+    if not (named := found.get(kind)):
+        return None
+    proxy = urlsplit(named if "://" in named else f"http://{named}")  # as curl reads it
+    if proxy.scheme not in {"http", "https"} or not proxy.hostname:
+        address = proxy.netloc.rpartition("@")[2]  # without its password
+        raise ProxyUnusable(
+            f"{_variable(kind)}: expected http://HOST:PORT of an HTTP proxy, got {proxy.scheme}://{address};"
+            f" NO_PROXY={parts.hostname} calls the server directly"
+        )
+    return proxy.geturl()
+
+
+def _variable(kind: str) -> str:
+    """The variable that names the proxy of a scheme; small letters count first, as for curl."""
+    name = f"{kind}_proxy"
+    return name if name in os.environ else name.upper()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import array
 import base64
 import math
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from worker.adapters.api_errors import ApiError
@@ -26,10 +27,16 @@ BATCH_TEXTS: Final = 128
 BATCH_CHARS: Final = 100_000
 """Characters a request: about 30,000 tokens where OpenAI takes 300,000."""
 
+NO_NUMBER: Final = re.compile(r"\bNaN\b|non-finite|not JSON compliant")
+"""How servers say with a status from 500 that a text has no vector: Ollama, oMLX, vLLM."""
 SPLITTING: Final = frozenset({400, 413, 422})
 """Refusals that a smaller request may escape."""
 LEAST_CHARS: Final = 200
 """A text that is refused for its length is not shortened further."""
+
+
+class NoVector(RetrievalUnavailable):
+    """The server computed no numbers for a text of the request."""
 
 
 class OpenAIEmbedder:
@@ -50,11 +57,13 @@ class OpenAIEmbedder:
         self._watch = watch or Watch("embedding")
         self._guard = guard
         self._batch_texts = BATCH_TEXTS
+        self._refusals = 0
 
     async def embed(self, texts: Sequence[str], *, model: str, dimensions: int = 0) -> tuple[Vector, ...]:
         """One vector of length 1 for each text, in order; in as many sequential requests as needed."""
         found: list[Vector] = []
-        for batch in _batches(texts, self._batch_texts):
+        while left := texts[len(found) :]:
+            batch = _first_batch(left, self._batch_texts)
             found += await self._batch(batch, model, dimensions)
         if len({len(vector) for vector in found}) > 1:
             raise RetrievalUnavailable(
@@ -67,24 +76,29 @@ class OpenAIEmbedder:
         await self._client.close()
 
     async def _batch(self, texts: list[str], model: str, dimensions: int) -> list[Vector]:
-        """The vectors of a batch; in halves where a server refuses it, of a long text by its beginning."""
+        """The vectors of a batch; in halves where a server refuses it, of one text by its beginning.
+
+        A server takes at most so many texts when it refuses a batch and takes both halves.
+        """
         try:
             return await self._one(texts, model, dimensions)
-        except EmbeddingRejected as error:
-            if error.status not in SPLITTING:
+        except (EmbeddingRejected, NoVector) as error:
+            if not _may_pass_in_parts(error, texts):
                 raise
-            middle = len(texts) // 2
-            if not middle and not (error.is_too_long and len(texts[0]) > LEAST_CHARS):
-                raise
-        if not middle:
+            is_refused = isinstance(error, EmbeddingRejected)
+        self._refusals += 1
+        refusals = self._refusals
+        if len(texts) == 1:
             return await self._batch([texts[0][: len(texts[0]) // 2]], model, dimensions)
-        halves = [
-            vector
-            for half in (texts[:middle], texts[middle:])
-            for vector in await self._batch(half, model, dimensions)
-        ]
-        self._batch_texts = max(1, min(self._batch_texts, len(texts) - middle))
-        return halves
+        middle = len(texts) // 2
+        found: list[Vector] = []
+        while len(found) < len(texts):
+            end = middle if len(found) < middle else len(texts)
+            part = texts[len(found) : min(end, len(found) + self._batch_texts)]
+            found += await self._batch(part, model, dimensions)
+        if is_refused and self._refusals == refusals:
+            self._batch_texts = min(self._batch_texts, len(texts) - middle)
+        return found
 
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[Vector]:
         estimate = estimated_tokens_of(texts)
@@ -110,22 +124,34 @@ class OpenAIEmbedder:
         known = call_failure(error)
         self._watch.failed(known)
         message = f"{what}: {known.message}"
+        if isinstance(error, NotAVector) or ((known.status or 0) >= 500 and NO_NUMBER.search(known.message)):
+            return NoVector(message, kind=known.kind)
         if known.may_succeed_later:
             return RetrievalUnavailable(message, kind=known.kind, retry_after_s=known.retry_after_s)
         return EmbeddingRejected(message, status=known.status or 0, is_too_long=known.is_too_long)
 
 
-def _batches(texts: Sequence[str], most_texts: int) -> Iterator[list[str]]:
+def _may_pass_in_parts(error: EmbeddingRejected | NoVector, texts: Sequence[str]) -> bool:
+    """Whether fewer texts, or the beginning of the only one, may have vectors."""
+    if isinstance(error, NoVector):
+        return len(texts) > 1 or len(texts[0]) > 1
+    is_shortened = error.is_too_long and len(texts[0]) > LEAST_CHARS
+    return error.status in SPLITTING and (len(texts) > 1 or is_shortened)
+
+
+def _first_batch(texts: Sequence[str], most_texts: int) -> list[str]:
     batch: list[str] = []
     size = 0
-    for text in texts:
-        if batch and (len(batch) == most_texts or size + len(text) > BATCH_CHARS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
+    for text in texts[:most_texts]:
         size += len(text)
-    if batch:
-        yield batch
+        if batch and size > BATCH_CHARS:
+            break
+        batch.append(text)
+    return batch
+
+
+class NotAVector(ValueError):
+    """What stands for a text's vector has no numbers, or no direction."""
 
 
 def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
@@ -134,9 +160,7 @@ def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
     places = [at if each.get("index") is None else int(each["index"]) for at, each in enumerate(items)]
     if sorted(places) != list(range(count)):
         raise ValueError(f"expected {count} vectors, got {len(items)}")
-    vectors = [
-        _unit(_numbers(item["embedding"])) for _, item in sorted(zip(places, items, strict=True), key=_place)
-    ]
+    vectors = [_vector(item["embedding"]) for _, item in sorted(zip(places, items, strict=True), key=_place)]
     if dimensions and any(len(vector) != dimensions for vector in vectors):
         raise ValueError(f"expected vectors of {dimensions} numbers, got {len(vectors[0])}")
     return vectors
@@ -144,6 +168,13 @@ def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
 
 def _place(pair: tuple[int, object]) -> int:
     return pair[0]
+
+
+def _vector(embedding: Any) -> Vector:
+    try:
+        return _unit(_numbers(embedding))
+    except (TypeError, ValueError) as error:
+        raise NotAVector(f"expected numbers of a vector ({error})") from error
 
 
 def _numbers(embedding: Any) -> Sequence[float]:

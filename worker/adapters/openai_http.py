@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -17,7 +18,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from worker import __version__
-from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
+from worker.adapters.api_errors import ApiConnectionError, ApiStatusError, ProxyUnusable
 from worker.adapters.error_bodies import inner_error, message_of, parsed_body
 from worker.adapters.http_environment import environment_headers, environment_proxy, trusted_certificates
 from worker.adapters.secret_mask import SecretMask
@@ -73,7 +74,6 @@ class ApiClient:
         self.mask = SecretMask(api_key)
         self._observe = observe
         self._connections = connections
-        self._proxy = environment_proxy(self.base_url)
         self._headers = CIMultiDict(
             {
                 "Accept": "application/json",
@@ -136,6 +136,10 @@ class ApiClient:
         base, mark, query = self.base_url.partition("?")
         return f"{base.rstrip('/')}{path}{mark}{query}"
 
+    @cached_property
+    def _proxy(self) -> str | None:
+        return environment_proxy(self.base_url)
+
     def _sent(
         self, method: str, url: str, body: Mapping[str, object] | None
     ) -> Awaitable[aiohttp.ClientResponse]:
@@ -187,6 +191,8 @@ def _outcome(error: BaseException) -> RequestOutcome:
             return RequestOutcome.RATE_LIMITED
         case ApiStatusError():
             return RequestOutcome.SERVER_ERROR if error.status >= 500 else RequestOutcome.REFUSED
+        case ProxyUnusable():
+            return RequestOutcome.CONNECTION
         case asyncio.CancelledError() | TimeoutError():
             return RequestOutcome.TIMEOUT
     return RequestOutcome.DEFECT

@@ -12,7 +12,7 @@ from typing import Final
 
 import aiohttp
 
-from worker.adapters.api_errors import ApiConnectionError, ApiStatusError
+from worker.adapters.api_errors import ApiConnectionError, ApiStatusError, ProxyUnusable
 from worker.adapters.call_guard import NotCalled
 from worker.adapters.error_bodies import error_words
 from worker.adapters.server_waits import asked_wait_s
@@ -70,7 +70,7 @@ class VendorFailure:
         status: HTTP status, or None when there was no answer.
         retry_after_s: as the server asked, in seconds, or None.
         message: for the audit, at most 300 characters.
-        cause: of ``MISCONFIGURED``: ``key``, ``quota``, ``model`` or ``address``; else empty.
+        cause: of ``MISCONFIGURED``: ``key``, ``quota``, ``model``, ``address`` or ``proxy``; else empty.
         is_too_long: the input is refused for its length.
         is_doubtful: a 403 that does not name the account: a firewall may refuse one author's text so.
     """
@@ -123,6 +123,8 @@ def failure(error: Exception) -> VendorFailure | None:
         case TimeoutError():
             kind = AttemptOutcome.TIMEOUT
             message = message if str(error) else f"{message}no answer in time"
+        case ProxyUnusable():
+            kind = AttemptOutcome.MISCONFIGURED
         case ApiConnectionError():
             looped = isinstance(error.__cause__, aiohttp.TooManyRedirects)
             kind = AttemptOutcome.MISCONFIGURED if looped else AttemptOutcome.CONNECTION
@@ -132,7 +134,8 @@ def failure(error: Exception) -> VendorFailure | None:
             kind = AttemptOutcome.MALFORMED
         case _:
             return None
-    cause = "address" if kind is AttemptOutcome.MISCONFIGURED else ""
+    wrong = "proxy" if isinstance(error, ProxyUnusable) else "address"
+    cause = wrong if kind is AttemptOutcome.MISCONFIGURED else ""
     return VendorFailure(kind=kind, status=None, retry_after_s=None, message=message, cause=cause)
 
 

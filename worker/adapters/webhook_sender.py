@@ -19,9 +19,10 @@ from aiohttp.client_proto import ResponseHandler
 
 from worker import __version__
 from worker.adapters.answer_head import CURRENT, AnswerHead, RecordingHandler
+from worker.adapters.server_waits import retry_after_s
 from worker.adapters.system_clock import seconds_since_boot
 from worker.webhooks.addresses import AddressRefused, check_address, parse_url
-from worker.webhooks.schedule import AttemptError, AttemptResult, error_of_status, retry_after_s
+from worker.webhooks.schedule import WAITING_STATUSES, AttemptError, AttemptResult, error_of_status
 
 ATTEMPT_S: Final = 20.0
 """Limit of one attempt, from the look-up of the name to the end of the answer."""
@@ -144,9 +145,12 @@ class WebhookSender:
             return self._result(answer.status, start, answer.headers.get("Retry-After"))
 
     def _result(self, status: int, start: bytes, retry_after: str | None) -> AttemptResult:
-        wait = retry_after_s(status, retry_after, self._now())
+        wait = retry_after_s(retry_after, self._now().timestamp())
         return AttemptResult(
-            error=error_of_status(status), status=status, answer=displayed(start), retry_after_s=wait
+            error=error_of_status(status),
+            status=status,
+            answer=displayed(start),
+            retry_after_s=wait if status in WAITING_STATUSES else None,
         )
 
     async def _check_time(self, _: aiohttp.ClientSession, request: SimpleNamespace, __: object) -> None:

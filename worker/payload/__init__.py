@@ -12,11 +12,20 @@ from worker.payload.parse import (
     parse,
     received_at,
 )
-from worker.payload.schema import ID_CHARS, AccountName, EventPayload, Identifier, is_account_name
+from worker.payload.schema import (
+    ACCOUNT_CHARS,
+    ID_BYTES,
+    AccountName,
+    EventPayload,
+    Identifier,
+    is_account_name,
+    is_id,
+)
 
 __all__ = [
+    "ACCOUNT_CHARS",
     "EARLIEST",
-    "ID_CHARS",
+    "ID_BYTES",
     "PAYLOAD_BYTES",
     "AccountName",
     "Arrival",
@@ -26,6 +35,7 @@ __all__ = [
     "expectation",
     "got_value",
     "is_account_name",
+    "is_id",
     "no_json",
     "parse",
     "received_at",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from worker.payload.characters import whole_text
-from worker.payload.schema import ID_CHARS, LANGUAGE
+from worker.payload.schema import ID_BYTES, LANGUAGE, is_id
 
 DEPTH: Final = 32
 """Most levels of nesting in an event."""
@@ -56,9 +56,9 @@ def _language(value: object, note: NoteUnusable) -> str | None:
 
 
 def _parent(value: object, note: NoteUnusable) -> str | None:
-    if isinstance(value, str) and 0 < len(value) <= ID_CHARS and "\0" not in value:
+    if isinstance(value, str) and is_id(value):
         return value
-    note("parent_id", f"a text of 1 to {ID_CHARS} characters", value)
+    note("parent_id", f"a text of 1 to {ID_BYTES} bytes in UTF-8", value)
     return None
 
 

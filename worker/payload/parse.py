@@ -16,7 +16,7 @@ from worker.model import TRACE_FIELDS, Event, EventType, Feedback
 from worker.payload.attachments import image_urls
 from worker.payload.hints import usable_hints
 from worker.payload.json_object import json_kind, json_object, rejected, shown
-from worker.payload.schema import ID_CHARS, EventPayload, FeedbackPayload
+from worker.payload.schema import EventPayload, FeedbackPayload, is_id
 
 PAYLOAD_BYTES: Final = 262_144
 """Largest payload of an event, in bytes."""
@@ -113,7 +113,7 @@ def _with_trace(envelope: dict[str, Any], known: dict[str, Any]) -> dict[str, An
 def _cloud_id(source: str, event_id: str) -> str:
     """``source#id``: unique only together (CloudEvents 1.0); their SHA-256 when too long."""
     joined = f"{source}#{event_id}"
-    return joined if len(joined) <= ID_CHARS else hashlib.sha256(joined.encode()).hexdigest()
+    return joined if is_id(joined) else hashlib.sha256(joined.encode()).hexdigest()
 
 
 def _validated(body: dict[str, Any]) -> EventPayload:

@@ -79,7 +79,9 @@ def _zone(written: str) -> timezone:
     return timezone(offset if written[0] == "+" else -offset)
 
 
-ID_CHARS: Final = 255
+ACCOUNT_CHARS: Final = 255
+ID_BYTES: Final = 998
+"""A line of a mail, which is the longest Message-ID. Two such ids and an account are one row of an index."""
 TEXT_CHARS: Final = 20_000
 LANGUAGE: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 UNPRINTABLE: Final = r"\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -90,7 +92,7 @@ RESERVED: Final = frozenset({"*", ".", ".."})
 
 def is_account_name(name: str) -> bool:
     """Whether a name is valid for an account: printable, without a space at either end, not reserved."""
-    within = 0 < len(name) <= ID_CHARS
+    within = 0 < len(name) <= ACCOUNT_CHARS
     return within and name.isprintable() and name == name.strip() and name not in RESERVED
 
 
@@ -100,10 +102,25 @@ def _account_name(name: str) -> str:
     return name
 
 
-Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
+def is_id(text: str) -> bool:
+    """Whether a text can be the id of a message, a conversation or an author."""
+    return 0 < len(text) <= ID_BYTES and len(text.encode(errors="replace")) <= ID_BYTES and "\0" not in text
+
+
+def _short_id(text: str) -> str:
+    if not is_id(text):
+        raise ValueError(f"at most {ID_BYTES} bytes in UTF-8")
+    return text
+
+
+Identifier = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=ID_BYTES, pattern=r"^[^\x00]*$"),
+    AfterValidator(_short_id),
+]
 AccountName = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=ID_CHARS),
+    StringConstraints(min_length=1, max_length=ACCOUNT_CHARS),
     AfterValidator(_account_name),
     Field(
         json_schema_extra={

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -13,7 +12,6 @@ DELAYS_S: Final = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400
 ATTEMPTS: Final = len(DELAYS_S)
 JITTER: Final = 0.1
 """Greatest share by which a wait is lengthened, so that deliveries that failed together return apart."""
-LONGEST_RETRY_AFTER_S: Final = 86_400.0
 WAITING_STATUSES: Final = frozenset({429, 503})
 """Answers whose ``Retry-After`` holds for every delivery of the endpoint."""
 GONE: Final = 410
@@ -78,22 +76,6 @@ def error_of_status(status: int) -> AttemptError | None:
     if 300 <= status < 400:
         return AttemptError.REDIRECT
     return AttemptError.GONE if status == GONE else AttemptError.STATUS
-
-
-def retry_after_s(status: int, header: str | None, now: datetime) -> float | None:
-    """Seconds to wait that an answer asks for, as seconds or as a date; None without such a request."""
-    if header is None or status not in WAITING_STATUSES:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        wait = float(text[:12])
-    else:
-        try:
-            at = parsedate_to_datetime(text)
-            wait = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds()
-        except (ValueError, OverflowError):  # such as a year of 20 digits
-            return None
-    return min(max(wait, 0.0), LONGEST_RETRY_AFTER_S)
 
 
 def next_attempt(attempts: int, result: AttemptResult, *, now: datetime, draw: float) -> datetime | None:

@@ -18,7 +18,6 @@ from worker.webhooks.schedule import (
     AttemptResult,
     error_of_status,
     next_attempt,
-    retry_after_s,
 )
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -72,28 +71,6 @@ def test_an_endpoint_that_is_gone_is_not_asked_again() -> None:
 def test_only_statuses_from_200_to_299_are_success(status: int, error: AttemptError | None) -> None:
     """Redirects are failures, 410 has a meaning of its own."""
     assert error_of_status(status) == error
-
-
-@pytest.mark.parametrize(
-    ("status", "header", "expected"),
-    [
-        (429, "120", 120.0),
-        (503, " 120 ", 120.0),
-        (503, "Sun, 22 Nov 2026 12:10:00 GMT", 600.0),
-        (503, "Sun, 22 Nov 2026 11:00:00 GMT", 0.0),
-        (429, "99999999999999999999", 86_400.0),
-        (429, None, None),
-        (429, "soon", None),
-        (429, "-5", None),
-        (429, "Mon, 99 Foo 2026 99:99:99", None),
-        (503, "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None),
-        (500, "120", None),
-        (200, "120", None),
-    ],
-)
-def test_retry_after_counts_for_429_and_503(status: int, header: str | None, expected: float | None) -> None:
-    """Seconds or a date, at most a day; anything else does not count."""
-    assert retry_after_s(status, header, NOW) == expected
 
 
 @pytest.mark.parametrize(("asked", "wait"), [(2.0, 5.0), (120.0, 120.0)])

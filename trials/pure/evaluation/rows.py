@@ -20,7 +20,7 @@ from trials.pure.evaluation.items import (
 )
 from worker.errors import PayloadRejected
 from worker.model import Event, Message, MessageRole, Passage
-from worker.payload import ID_CHARS, Arrival, expectation, got_value, no_json, parse
+from worker.payload import ACCOUNT_CHARS, Arrival, expectation, got_value, no_json, parse
 from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
@@ -67,7 +67,7 @@ class GoldenRow(BaseModel):
     expected: Annotated[Expected, Field(strict=False)]
     id: Identifier | None = None
     reason: Annotated[Reason, Field(strict=False)] | None = None
-    labelled_by: Annotated[str, StringConstraints(max_length=ID_CHARS, pattern=r"^[^\x00]*$")] = ""
+    labelled_by: Annotated[str, StringConstraints(max_length=ACCOUNT_CHARS, pattern=r"^[^\x00]*$")] = ""
     reply: Text | None = None
     history: Annotated[list[HistoryRow], Field(max_length=HISTORY_LINES)] = Field(default_factory=list)
     passages: Annotated[list[PassageRow], Field(max_length=PASSAGES)] | None = None
