@@ -196,10 +196,11 @@ async def _check_ending(run: Run, check: GivenCheck) -> Ending:
 
 async def _given(run: Run, check: GivenCheck, history: tuple[Message, ...]) -> Draft:
     """The draft of a check with the passages that it is assessed by."""
-    given = checking.given_draft(run.case.event)
+    event = run.case.event
     if not check.is_assessed:
-        return given
-    return context.with_right_labels(run, await context.retrieve_first(run, given, history))
+        return checking.given_draft(event)
+    found = context.with_right_labels(run, await context.retrieve_first(run, Draft(), history))
+    return replace(found, text=checking.given_draft(event, found.passages).text)
 
 
 async def _draft_ending(run: Run, check: GivenCheck, given: Draft, history: tuple[Message, ...]) -> Ending:

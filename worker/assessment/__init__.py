@@ -55,7 +55,7 @@ from worker.assessment.promises import promises_of, says_done
 from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_draft
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.acknowledgements import is_finished_question
-from worker.assessment.text.citation_removal import cited_sources, delivered_text
+from worker.assessment.text.citation_removal import cited_sources, delivered_text, renumbered
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import text_for_author
 from worker.assessment.text.once import TextsReadOnce
@@ -109,6 +109,7 @@ __all__ = [
     "parse_delivery",
     "parse_policy",
     "recheck_search",
+    "renumbered",
     "supported_part",
     "text_for_author",
     "thresholds_of",

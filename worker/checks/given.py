@@ -67,6 +67,7 @@ def given_passages(request: CheckRequest) -> tuple[Passage, ...]:
             text=each.text,
             similarity=each.score,
             metadata=each.metadata,
+            number=number,
         )
         for number, each in enumerate(request.passages or (), start=1)
     )
@@ -106,11 +107,13 @@ class GivenPassages:
         earlier: Sequence[str] = (),
         embedded: Sequence[str] | None = None,
     ) -> Retrieved:
-        """The given passages, then those of the account's documents."""
+        """The given passages, then those of the account's documents, numbered in this order."""
         if self.documents is None:
             return Retrieved(passages=self.passages)
         found = await self.documents.search(
             user_id, query, limit, min_similarity, labels, earlier=earlier, embedded=embedded
         )
         nothing = found.nothing_stored and not self.passages
-        return replace(found, passages=self.passages + found.passages, nothing_stored=nothing)
+        added = enumerate(found.passages, len(self.passages) + 1)
+        passages = self.passages + tuple(replace(each, number=number) for number, each in added)
+        return replace(found, passages=passages, nothing_stored=nothing)

@@ -114,8 +114,7 @@ def _categories(decision: Decision) -> Iterator[tuple[str, float]]:
 
 def _sentences(decision: Decision) -> Iterator[CheckedSentence]:
     """What a judge read in the draft, or in the part of it that is the verdict's text."""
-    given = decision.event.check.draft if decision.event.check else None
-    draft = decision.draft or given or ""
+    draft = decision.draft or given_draft(decision.event, decision.passages).text
     for each in decision.assessment.sentences if decision.assessment else ():
         if text := delivered_sentence(draft[each.start : each.end], decision.passages):
             yield CheckedSentence(
@@ -132,4 +131,8 @@ def _sentences(decision: Decision) -> Iterator[CheckedSentence]:
 
 
 def _quote(quote: Quote, passage: Passage) -> CheckedQuote:
-    return CheckedQuote(passage_id=passage.passage_id, number=quote.passage, text=quote_text(quote, passage))
+    return CheckedQuote(
+        passage_id=passage.passage_id,
+        number=passage.number or quote.passage,
+        text=quote_text(quote, passage),
+    )

@@ -26,7 +26,7 @@ class CheckOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedQuote:
-    """A piece of a passage on which a sentence rests; ``number``: of the passage, from 1."""
+    """A piece of a passage on which a sentence rests; ``number``: of the passage, as the program counts."""
 
     passage_id: str = ""
     number: int = 0

@@ -29,6 +29,7 @@ class Passage:
         found_by: the search that found the passage.
         by_words: whether the similarity is a share of words, as no vector was compared.
         released: checks that flagged it at upload and that a person overruled.
+        number: of a check's passage, as its program counts them from 1; 0: by its place.
     """
 
     passage_id: str
@@ -39,6 +40,7 @@ class Passage:
     found_by: FoundBy = FoundBy.WORDS
     by_words: bool = False
     released: tuple[str, ...] = ()
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worker import conversation_endings
+from worker.assessment import renumbered
 from worker.endings import MESSAGE, REPLY, Draft, Ending, silent_ending
 from worker.model import Event, GivenCheck, Message, Passage
 from worker.reasons import Reason
@@ -14,10 +15,14 @@ from worker.steps import context, drafts, guards
 from worker.steps.run import GuardedRun
 
 
-def given_draft(event: Event) -> Draft:
-    """The draft of a check, cleaned as a model's is; empty where the message alone is checked."""
+def given_draft(event: Event, passages: tuple[Passage, ...] = ()) -> Draft:
+    """The draft of a check, cleaned as a model's is; empty where the message alone is checked.
+
+    Its citation marks count the passages that are left, as a model's do.
+    """
     check = event.check or GivenCheck()
-    return Draft(text=without_invisible(check.draft or "")[0])
+    text = without_invisible(check.draft or "")[0]
+    return Draft(text=renumbered(text, passages), passages=passages)
 
 
 def message_ending() -> Ending:
@@ -56,6 +61,7 @@ def content_ending(
     run: GuardedRun, passages: tuple[Passage, ...], history: Sequence[Message]
 ) -> Ending | None:
     """The ending of a draft whose content only the program's own passages and lines can explain."""
-    draft = context.with_right_labels(run, replace(given_draft(run.case.event), passages=passages))
+    kept = context.with_right_labels(run, Draft(passages=passages))
+    draft = given_draft(run.case.event, kept.passages)
     ending = guards.content_ending(run, draft, history)
     return replace(ending, draft=draft) if ending else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -67,15 +67,34 @@ def cited_sources(draft: str, passages: Sequence[Passage]) -> tuple[Source, ...]
     )
 
 
-def _citations(draft: str, passages: Sequence[Passage]) -> Iterator[tuple[tuple[int, int], list[int]]]:
-    """The span of each citation in a draft, with its passage numbers."""
+def renumbered(draft: str, passages: Sequence[Passage]) -> str:
+    """The draft whose citations count the places of the passages instead of their numbers.
+
+    A number that no passage has names none afterwards either.
+    """
+    places = {passage.number or place: place for place, passage in enumerate(passages, 1)}
+    if all(number == place for number, place in places.items()):
+        return draft
+    pieces, at = [], 0
+    for (start, end), numbers in _citations(draft, passages, places):
+        now = (places.get(number, number + len(passages)) for number in numbers)
+        pieces += [draft[at:start], f"[{', '.join(map(str, now))}]"]
+        at = end
+    return "".join((*pieces, draft[at:]))
+
+
+def _citations(
+    draft: str, passages: Sequence[Passage], known: Container[int] = ()
+) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    """The span of each citation in a draft, with its passage numbers; ``known``: if not the places."""
+    known = known or range(1, len(passages) + 1)
     if not passages or not ("[" in draft or "【" in draft or "［" in draft):
         return
     code = [match.span() for match in _CODE.finditer(draft)] if "`" in draft else []
     quoted = {number for passage in passages for number in cited_numbers(passage.text)}
     for match in _CITATION.finditer(draft):
         numbers = [number for part in _RANGE.finditer(match.group(1)) for number in _numbers(part)]
-        names_one = any(1 <= number <= len(passages) for number in numbers)
+        names_one = any(number in known for number in numbers)
         cites = names_one or all(number <= _HIGHEST and number not in quoted for number in numbers)
         if cites and not any(start <= match.start() < end for start, end in code):
             yield match.span(), numbers
