@@ -143,7 +143,7 @@ def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
     )
     if found.holds:
         yield passed("conservation", shown)
-    elif found.missing <= 0 and found.unfinished >= -found.missing and found.audited <= found.decided:
+    elif found.imbalance == 0:
         yield passed("conservation", f"{shown}; {-found.missing} about to finish")
     else:
         yield failed(

@@ -66,10 +66,16 @@ class Balance:
         return self.accepted - self.unfinished - ended
 
     @property
+    def imbalance(self) -> int:
+        """Entries without exactly one ending; those between a commit and its FINISH do not count."""
+        twice = abs(self.audited + self.purged_audit - self.decided - self.purged_keys - self.checks)
+        about_to_finish = self.missing < 0 and self.unfinished >= -self.missing
+        return twice + (0 if about_to_finish else abs(self.missing))
+
+    @property
     def holds(self) -> bool:
-        """True when nothing is missing and no event was decided twice."""
-        once = self.audited + self.purged_audit == self.decided + self.purged_keys + self.checks
-        return self.missing == 0 and once
+        """True when nothing is missing, unfinished with its ending, or decided twice."""
+        return self.missing == 0 and self.imbalance == 0
 
 
 async def load_balance(connection: Connection, *, accepted: int, unfinished: int) -> Balance:

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError, RedisError
 
 from db.fleet.figures import StoredFigures, figures_connection, load_stored_figures
-from db.health.conservation import Balance, load_balance
+from db.health.conservation import load_balance
 from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout, stream_info
 from tasks.shards.clients import LuaScript, connect
@@ -149,13 +149,6 @@ async def _now_s(redis: Redis, place: ShardStream) -> float:
     return int(seconds) + int(microseconds) / 1e6
 
 
-def imbalance_of(balance: Balance) -> int:
-    """Entries without exactly one ending; those between a commit and its FINISH do not count."""
-    twice = abs(balance.audited + balance.purged_audit - balance.decided - balance.purged_keys)
-    about_to_finish = balance.missing < 0 and balance.unfinished >= -balance.missing
-    return twice + (0 if about_to_finish else abs(balance.missing))
-
-
 async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = True) -> FleetState:
     """The state now.
 
@@ -170,7 +163,7 @@ async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = Tr
             figures, imbalance = await load_stored_figures(connection, at.date()), None
             if count_all and stream is not None and stream.complete:
                 counted = await load_balance(connection, accepted=stream.accepted, unfinished=stream.entries)
-                imbalance = imbalance_of(counted)
+                imbalance = counted.imbalance
             return figures, imbalance
 
     found = await _answered("postgres", read, errors)

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from cli.deployment.metrics import HEAD
 from db.fleet.figures import StoredFigures
 from db.health.conservation import Balance
-from tasks.fleet.state import FleetState, ShardState, StreamState, imbalance_of
+from tasks.fleet.state import FleetState, ShardState, StreamState
 from tasks.limits.guards import Guards
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
@@ -252,11 +252,13 @@ def test_whole_tables_are_counted_at_most_once_in_five_minutes() -> None:
         ({"accepted": 12}, 2),
         ({"decided": 6, "audited": 6, "unfinished": 5}, 0),
         ({"audited": 6}, 1),
+        ({"audited": 8, "checks": 3}, 0),
+        ({"audited": 7, "checks": 3}, 1),
     ],
 )
 def test_imbalance_counts_lost_and_repeated_entries_only(changes: dict[str, int], expected: int) -> None:
-    """An entry between its commit and its FINISH is neither."""
+    """An entry between its commit and its FINISH is neither, and a check has no entry."""
     zeros = dict.fromkeys(("checks", "purged", "purged_keys", "purged_audit", "replies"), 0)
     found = {"accepted": 10, "unfinished": 4, "decided": 5, "audited": 5, "duplicates": 1, "buried": 0}
 
-    assert imbalance_of(Balance(**{**zeros, **found, **changes})) == expected
+    assert Balance(**{**zeros, **found, **changes}).imbalance == expected
