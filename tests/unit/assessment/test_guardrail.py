@@ -164,6 +164,7 @@ def test_use_case_3_low_confidence_is_escalated_with_an_explanation() -> None:
 
     assert (round(found.confidence, 9), found.tier, found.action) == (0.15, Tier.LOW, Action.ESCALATE)
     assert found.explanation.startswith("Overall Confidence: 15.0% (LOW). Grounding: 0.10")
+    assert found.reasons == ()  # the explanation once, on the page
 
 
 def test_a_recheck_that_does_not_improve_is_dropped() -> None:

@@ -200,7 +200,7 @@ def assessment(case: DraftCase, policy: GuardrailPolicy, reading: DraftReading |
         category=failed[0] if failed else "",
         passed_checks=("confidence",) if tier is Tier.HIGH else (),
         failed_checks=() if tier is Tier.HIGH else ("confidence", *failed),
-        reasons=(_details(scores, tier), *((reading.reason,) if unread and reading else ())),
+        reasons=(reading.reason,) if unread and reading else (),
         signals=_numbers(scores),
         explanation=_details(scores, tier),
         diagnostics=_metadata(case, scores, tier),
