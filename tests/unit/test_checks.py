@@ -328,6 +328,17 @@ async def test_a_citation_of_a_passage_that_is_left_out_names_none() -> None:
     assert decision.assessment.category == "invalid_citation"
 
 
+async def test_passages_of_other_labels_are_off_topic_where_the_policy_checks_labels() -> None:
+    """Safety Mechanism: class and subject; the reason names the labels instead of passages that are gone."""
+    text = HOURS + " On Sundays and on public holidays the shop is closed, as it always was in the past."
+    world = World(assessment_policy={"name": "safety"})
+    asked = {"draft": f"{HOURS} [1]", "passages": [{"text": text, "metadata": {"class": "9"}}]}
+    found = await world.verdict(message=ASKED, **asked, metadata={"labels": {"class": "10"}})
+
+    assert found.verdict is REWRITE
+    assert found.reason == "topic_relevance: no passage has the labels of the message (class)"
+
+
 async def test_sentences_of_a_draft_with_invisible_characters_are_whole() -> None:
     """The judge read the draft without these."""
     wrong = "We open at\u200b\u200b ten on weekdays."

@@ -51,11 +51,16 @@ def continued_lines(history: Sequence[Message]) -> tuple[str, ...]:
 
 
 def with_right_labels(run: GuardedRun, draft: Draft) -> Draft:
-    """The draft without the passages that lack a label of the event: no prompt and no text shows them."""
+    """The draft without the passages that lack a label of the event: no prompt and no text shows them.
+
+    A check has no prompt: when all its passages lack one, a policy that checks labels says so.
+    """
     wanted = expected_labels(run.case.event).items()
     if not wanted:
         return draft
     kept = tuple(each for each in draft.passages if wanted <= each.metadata.items())
+    if not kept and run.case.event.check is not None and checks_labels(run.case.policy):
+        return draft
     return replace(draft, passages=kept)
 
 
