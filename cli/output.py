@@ -81,6 +81,10 @@ def cell(value: object) -> Text:
         return Text(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}")
     if isinstance(value, datetime):
         return Text(value.strftime("%m-%d %H:%M:%S"))
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    elif isinstance(value, Mapping):
+        value = ", ".join(f"{name}={each}" for name, each in value.items())
     text = printable(str(value))
     return Text(text, style=STYLES.get(text, ""))
 

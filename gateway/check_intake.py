@@ -23,7 +23,7 @@ from review.api.body import JSON, answer, field_problems
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
-from worker.errors import PayloadRejected, StorageUnavailable
+from worker.errors import PayloadFault, PayloadRejected, StorageUnavailable
 from worker.model import CheckVerdict
 from worker.payload.check_schema import CheckRequest
 from worker.payload.hints import usable_hints
@@ -201,7 +201,7 @@ def _no_check(problems: Sequence[FieldProblem]) -> Refused:
 
 def _refuse_hint(path: str, expected: str, got: object) -> None:
     came = got if isinstance(got, str) else json_kind(got)
-    raise rejected("invalid", expected, shown(came), field=shown(path))
+    raise rejected(PayloadFault.INVALID, expected, shown(came), field=shown(path))
 
 
 def _deadline_s(headers: Mapping[str, str]) -> float:

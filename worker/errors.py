@@ -28,6 +28,7 @@ Anything else that is raised is a bug and rises.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 
 class HushgateError(Exception):
@@ -118,17 +119,31 @@ class RejectedError(HushgateError):
     """The input can never succeed as it is; a person must change it."""
 
 
+class PayloadFault(StrEnum):
+    """Why a payload is a dead letter: ``dead_letters.reason_code``."""
+
+    NOT_UTF8 = "not_utf8"
+    NOT_JSON = "not_json"
+    NOT_OBJECT = "not_object"
+    TOO_DEEP = "too_deep"
+    TOO_LARGE = "too_large"
+    MISSING_DATA = "missing_data"
+    INVALID = "invalid"
+    WRONG_SHARD = "wrong_shard"
+    POISON = "poison"
+
+
 class PayloadRejected(RejectedError):
     """A payload cannot become an event.
 
     Attributes:
-        code: stable word stored in ``dead_letters.reason_code``.
+        code: why.
         field: dotted path of the offending field, or ``data`` for the payload as a whole.
         expected: what the field must be.
         got: what came, shortened to 120 characters.
     """
 
-    def __init__(self, *, code: str, field: str, expected: str, got: str) -> None:
+    def __init__(self, *, code: PayloadFault, field: str, expected: str, got: str) -> None:
         self.code = code
         self.field = field
         self.expected = expected

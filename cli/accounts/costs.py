@@ -42,10 +42,10 @@ def costs(
         hushgate costs --by account,purpose --csv > costs.csv
     """
     today = datetime.now(UTC).date()
-    last = _day("until", until, today)
+    last = _day("--until", until, today)
     chosen = CostFilter(
         accounts=None if account is None else (account,),
-        since=_day("since", since, last - timedelta(days=DAYS - 1)),
+        since=_day("--since", since, last - timedelta(days=DAYS - 1)),
         until=last,
     )
     keys = _keys(by)

@@ -12,11 +12,10 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import fail, json_text, print_message
-from worker.errors import RuleRejected
 from worker.model import RuleLevel
 from worker.payload import no_json
 from worker.rules import CompiledRules, Hit, compile_rules
-from worker.rules.formats import rule_from_syntax
+from worker.rules.formats import SYNTAXES, rule_from_syntax
 
 CasesFile = Annotated[
     Path,
@@ -81,10 +80,9 @@ def _case_rules(number: int, case: dict[str, Any]) -> tuple[str, ...] | dict[str
     if "rule" in case:
         if not isinstance(case["rule"], str):
             return _bad(number, "rule", "a string", _kind(case, "rule"), case.get("id"))
-        try:
-            return (rule_from_syntax(case["rule"], str(case.get("syntax", "plain"))),)
-        except RuleRejected as error:
-            return _bad(number, "syntax", error.reason, str(case.get("syntax")), case.get("id"))
+        if (syntax := str(case.get("syntax", "plain"))) not in SYNTAXES:
+            return _bad(number, "syntax", f"one of {', '.join(SYNTAXES)}", syntax, case.get("id"))
+        return (rule_from_syntax(case["rule"], syntax),)
     keywords = case.get("keywords")
     if not isinstance(keywords, list) or not all(isinstance(word, str) for word in keywords):
         return _bad(number, "keywords", "an array of strings", _kind(case, "keywords"), case.get("id"))

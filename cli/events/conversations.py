@@ -147,10 +147,10 @@ def _row(record: OwnerRecord, now: datetime) -> dict[str, Any]:
         "user_id": record.user_id,
         "conversation_id": record.conversation_id,
         "owner": record.owner(now).value,
-        "people_until": record.people_until.isoformat(),
+        "people_until": record.people_until,
         "cause": record.cause,
         "changed_by": record.changed_by,
-        "changed_at": record.changed_at.isoformat(),
+        "changed_at": record.changed_at,
         "changes": record.changes,
     }
 

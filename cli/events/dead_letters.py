@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -14,6 +15,7 @@ from cli.options import time_of, with_pool
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.buried.letters import LetterFilter, StoredLetter, find_letters, log_reading
+from worker.errors import PayloadFault
 
 Entries: TypeAlias = Annotated[
     list[str] | None, typer.Argument(help="Stream entry ids, as `list` prints them.", show_default=False)
@@ -22,7 +24,7 @@ LetterAccountOption: TypeAlias = Annotated[
     str | None, typer.Option("--account", "-a", help="Those whose payload names this account.")
 ]
 ReasonOption: TypeAlias = Annotated[
-    str | None, typer.Option("--reason", help="Those with this reason code, such as not_json or poison.")
+    PayloadFault | None, typer.Option("--reason", help="Those with this reason code.")
 ]
 SinceOption: TypeAlias = Annotated[
     str | None, typer.Option("--since", help="Those since this time or age, such as 24h.")
@@ -43,16 +45,21 @@ TextsOption: TypeAlias = Annotated[
 EveryOption: TypeAlias = Annotated[bool, typer.Option("--all", help="Without a filter: all of them.")]
 
 
+SHARD: Final = re.compile(r"@?\d+/\d+")
+
+
 def letter_filter(
     *,
     entries: list[str] | None = None,
     account: str | None,
-    reason: str | None,
+    reason: PayloadFault | None,
     since: str | None,
     before: str | None,
     shard: str | None,
 ) -> LetterFilter:
     """The filter that the options choose."""
+    if shard is not None and not SHARD.fullmatch(shard):
+        raise fail(f"--shard: expected a shard such as 2/4, got {shard!r}")
     return LetterFilter(
         ids=tuple(entries) if entries else None,
         account=account,
@@ -75,7 +82,7 @@ app = typer.Typer(
 )
 COLUMNS: Final = ("created_at", "entry_id", "account", "reason_code", "field", "expected", "got")
 FIELDS: Final = (*COLUMNS, "size_bytes", "retried_as")
-OUR_WORDS: Final = frozenset({"poison", "wrong_shard", "missing_data"})
+OUR_WORDS: Final = frozenset({PayloadFault.POISON, PayloadFault.WRONG_SHARD, PayloadFault.MISSING_DATA})
 """Reasons whose ``got`` is a sentence of Hushgate; that of others may quote the payload."""
 
 

@@ -68,10 +68,4 @@ def _cursor(text: str | None) -> UUID | None:
 
 
 def _row(record: EscalationRecord) -> dict[str, Any]:
-    return {
-        **asdict(record),
-        "decision_id": str(record.decision_id),
-        "state": record.state.value,
-        "opened_at": record.opened_at.isoformat(),
-        "closed_at": record.closed_at.isoformat() if record.closed_at else None,
-    }
+    return asdict(record) | {"state": record.state}

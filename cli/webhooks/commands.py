@@ -12,6 +12,7 @@ from uuid import UUID
 
 import typer
 
+from cli.accounts.store_account import warn_without_settings
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
@@ -77,6 +78,8 @@ def add(
     new = NewEndpoint(
         user_id=account, url=url, description=description, types=types or tuple(WebhookType), created_by=who()
     )
+    if account != EVERY_ACCOUNT:
+        _run(lambda source: warn_without_settings(source, account))
     key = secrets.token_bytes(NEW_SECRET_BYTES)
     endpoint_id = _run(
         lambda source: endpoints.add_endpoint(
@@ -152,7 +155,7 @@ def rotate(
     key, until = secrets.token_bytes(NEW_SECRET_BYTES), _now() + timedelta(hours=hours)
     logged = _entry(_endpoint(endpoint).user_id, "secret rotated", endpoint=endpoint)
     _run(lambda source: endpoints.rotate_secret(source, endpoint, key, until, logged=logged))
-    row = {"id": endpoint, "secret": encode_secret(key), "old_secret_until": until.isoformat()}
+    row = {"id": endpoint, "secret": encode_secret(key), "old_secret_until": until}
     emit([row], list(row))
 
 

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeAlias
 import redis
 
 from .client import call
-from .environment import recipe, redis_url, setting, setup, token
+from .environment import recipe, redis_url, seconds, setting, setup, token
 from .lease import LEASE_S, Lease
 from .marks import GIVEN_UP, SENT_ID, TAKEN_BACK, TRIED, Marks
 from .recipe import KNOWN_S, Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
@@ -42,7 +42,7 @@ ESCALATIONS: Final = f"{PLACE}:escalations"
 BLOCK_S: Final = min(1.0, LEASE_S / 4)
 KEYS: Final = [base64.b64decode(key) for key in os.environ.get("HUSHGATE_STREAM_KEY", "").split(",") if key]
 """Keys of which one must have signed each entry; two, separated by a comma, while the key is changed."""
-GIVE_UP_S: Final = float(os.environ.get("GIVE_UP_S", "900"))
+GIVE_UP_S: Final = seconds("GIVE_UP_S", 900)
 """How long an entry is tried again, from its first failure, before it is kept aside."""
 LIMIT_S: Final = max(GIVE_UP_S, 25 * 3600.0)
 """The same while a limit of the channel is reached: daily quotas begin anew within a day."""

@@ -17,6 +17,14 @@ def setting(name: str) -> str:
     return value
 
 
+def seconds(name: str, default: float) -> float:
+    """A time in seconds, above 0."""
+    text = os.environ.get(name) or str(default)
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
+        raise SystemExit(f"{name}: expected seconds above 0, got {text!r}")
+    return float(text)
+
+
 def recipe() -> Recipe:
     """The recipe that CHANNEL names."""
     if (name := setting("CHANNEL")) not in CHANNELS:

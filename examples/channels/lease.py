@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 import redis
 
-LEASE_S: Final = float(os.environ.get("LEASE_S", "30"))
+from .environment import seconds
+
+LEASE_S: Final = seconds("LEASE_S", 30)
 """When another consumer takes over from a dead one. Longer than a request may take, ``client.TIMEOUT_S``."""
 TAKE: Final = """
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[1]) == ARGV[1] then

@@ -20,12 +20,12 @@ import redis
 
 from . import youtube
 from .client import call
-from .environment import redis_url, setting, setup
+from .environment import redis_url, seconds, setting, setup
 from .marks import Marks
 from .recipe import Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
 
 STREAM: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
-POLL_S: Final = float(os.environ.get("POLL_S", "60"))
+POLL_S: Final = seconds("POLL_S", 60)
 SEEN_S: Final = 30 * 86_400
 LOG: Final = logging.getLogger("poller")
 

@@ -146,7 +146,9 @@ def make_receiver() -> Receiver:
     channel = recipe()
     if channel.inbound is None:
         raise SystemExit("CHANNEL: this channel sends no requests; poll it")
-    host, _, port = os.environ.get("LISTEN", "127.0.0.1:8090").rpartition(":")
+    host, _, port = (listen := os.environ.get("LISTEN", "127.0.0.1:8090")).rpartition(":")
+    if not port.isdecimal():
+        raise SystemExit(f"LISTEN: expected HOST:PORT, got {listen!r}")
     return Receiver(
         (host, int(port)),
         name=channel.name,

@@ -8,7 +8,7 @@ import structlog
 
 from tasks.process import telemetry
 from tasks.shards.layout import shard_number
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.model import Event
 from worker.payload import arrival_of, parse
 
@@ -42,7 +42,7 @@ def require_place(event: Event) -> None:
     right = shard_number(event.user_id, event.conversation_id, int(of))
     if right != int(number):
         raise PayloadRejected(
-            code="wrong_shard",
+            code=PayloadFault.WRONG_SHARD,
             field="conversation_id",
             expected=f"an event of shard {number} of {of}",
             got=f"one of shard {right}; see Shards in docs/scale.md",
@@ -51,4 +51,4 @@ def require_place(event: Event) -> None:
 
 def poison(what_happened: str) -> PayloadRejected:
     """Why an entry with a valid payload becomes a dead letter: the entry has no outcome."""
-    return PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)
+    return PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got=what_happened)

@@ -20,7 +20,7 @@ from tasks.publishing.replicated import APPEND, Replication, TooFewReplicas, app
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import LuaScript, is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
-from worker.errors import NotReplicated, PayloadRejected, StreamFull, StreamSealed
+from worker.errors import NotReplicated, PayloadFault, PayloadRejected, StreamFull, StreamSealed
 from worker.payload import Arrival, parse, whole_characters
 
 STREAM: Final = "hushgate:events"
@@ -231,7 +231,7 @@ def checked(event: Mapping[str, Any] | bytes, *, needs_id: bool = False) -> byte
     """
     found = checked_event(event)
     if needs_id and not found.event_id:
-        raise PayloadRejected(code="bad_value", field="event_id", expected=NEEDED_ID, got="nothing")
+        raise PayloadRejected(code=PayloadFault.INVALID, field="event_id", expected=NEEDED_ID, got="nothing")
     return found.payload
 
 
@@ -278,11 +278,14 @@ def _whole(payload: bytes) -> bytes:
 def _payload(event: Mapping[str, Any]) -> bytes:
     if not isinstance(event, Mapping):
         raise PayloadRejected(
-            code="not_object", field="data", expected="one JSON object", got=f"a {type(event).__name__}"
+            code=PayloadFault.NOT_OBJECT,
+            field="data",
+            expected="one JSON object",
+            got=f"a {type(event).__name__}",
         )
     try:
         return written(dict(event))
     except (TypeError, ValueError, RecursionError) as error:
         raise PayloadRejected(
-            code="not_json", field="data", expected="values that JSON can hold", got=str(error)
+            code=PayloadFault.NOT_JSON, field="data", expected="values that JSON can hold", got=str(error)
         ) from error

@@ -30,12 +30,12 @@ from tests.support.decided import reply_to
 from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
 from tests.support.samples import event as sample
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.model import Decision, Event
 
 NUMBERS = count(1)
 NOW = datetime.now(UTC)
-POISON = PayloadRejected(code="poison", field="data", expected="an outcome", got="nothing")
+POISON = PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got="nothing")
 Rows = psycopg.Connection[dict[str, Any]]
 
 

@@ -38,7 +38,7 @@ from tests.support.running import OPEN, running
 from tests.support.samples import body_of, event
 from tests.support.seeding import seed_document
 from tests.support.terminal import HUSHGATE, STYLE, Ended, Shell
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.model import Decision, DecisionKind, Stage, StageOutcome, Tier
 from worker.reasons import Reason
 
@@ -108,10 +108,13 @@ def audit(database_url: str) -> list[Decision]:
 def buried(database_url: str) -> Iterator[None]:
     """Three dead letters: one whole, one cut, one that never had a payload."""
     good = line(900).encode()
-    letters = (("1-1", good, len(good), "poison"), ("1-2", b"x" * 99, 999_999, "too_large"))
-    why = PayloadRejected(code="c", field="data", expected="an outcome", got="\x1b[2Jnone")
+    letters = (
+        ("1-1", good, len(good), PayloadFault.POISON),
+        ("1-2", b"x" * 99, 999_999, PayloadFault.TOO_LARGE),
+    )
+    why = PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got="\x1b[2Jnone")
 
-    for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
+    for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, PayloadFault.MISSING_DATA)):
         why.code = code
         letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
         in_pool(database_url, partial(dead_letters.bury, letter=letter))
@@ -699,6 +702,14 @@ def test_a_refused_option_is_named_as_people_write_it(
 def test_large_numbers_of_a_table_are_whole() -> None:
     """Milliseconds of a slow run are no powers of ten."""
     assert [str(cell(number)) for number in (0.12345, 12.345, 1849.6)] == ["0.123", "12.3", "1850"]
+
+
+def test_lists_and_labels_of_a_table_are_plain_text() -> None:
+    """Without the brackets and quotes of a program."""
+    assert [str(cell(value)) for value in (("a", "b"), {"class": "9", "language": "en"})] == [
+        "a, b",
+        "class=9, language=en",
+    ]
 
 
 def test_headings_of_a_table_are_broken_between_words_only(shell: Shell) -> None:

@@ -17,7 +17,7 @@ from db.dead_letters import DeadLetter
 from tasks.shards.agreement import agree, current_layout, double
 from tests.support.pools import in_pool
 from tests.support.terminal import Shell
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 
 STREAM = "hushgate:events"
 SECRET = "the user wrote this"  # a text
@@ -47,7 +47,14 @@ def payload(account: str, conversation: str = "c") -> bytes:
     return json.dumps(body).encode()
 
 
-def bury(url: str, entry_id: str, raw: bytes, code: str = "poison", *, age: timedelta = timedelta()) -> None:
+def bury(
+    url: str,
+    entry_id: str,
+    raw: bytes,
+    code: PayloadFault = PayloadFault.POISON,
+    *,
+    age: timedelta = timedelta(),
+) -> None:
     """Store a dead letter."""
     why = PayloadRejected(code=code, field="text", expected="a text", got=SECRET)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=NOW - age)
@@ -59,7 +66,7 @@ def three(database_url: str, owner: Rows) -> None:
     """A poisoned event of each of two accounts, the older one in another shard, and a payload of none."""
     bury(database_url, "2-0", payload("acme"))
     bury(database_url, "1-0@1/2", payload("shop"), age=timedelta(days=2))
-    bury(database_url, "3-0", b"no json", "not_json")
+    bury(database_url, "3-0", b"no json", PayloadFault.NOT_JSON)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +86,14 @@ def test_letters_are_found_by_filter(
 ) -> None:
     """Newest first."""
     assert [row["entry_id"] for row in shell.run("dead-letters", "list", *words).rows] == expected
+
+
+@pytest.mark.parametrize("words", [("--reason", "not_jsno"), ("--shard", "x")], ids=" ".join)
+def test_a_filter_that_no_letter_can_match_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
+    """A misspelt filter must not look like an empty list."""
+    refused = shell.run("dead-letters", "drop", *words)
+
+    assert (refused.code, words[0] in refused.err) == (2, True)
 
 
 def test_texts_are_shown_on_request_only_and_their_reading_is_logged(

@@ -43,7 +43,7 @@ from tests.support.samples import body_of, event, passage
 from tests.support.terminal import Shell
 from worker.checks.given import check_event
 from worker.checks.verdict import stored_check, verdict_of
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.model import (
     Action,
     Assessment,
@@ -127,7 +127,7 @@ def attempt(stage: Stage, number: int, outcome: AttemptOutcome, waited_s: float)
 
 def bury(url: str, entry_id: str, payload: bytes, event_id: str | None = None) -> None:
     """Store a dead letter, with the key of its event when it has one."""
-    why = PayloadRejected(code="poison", field="data", expected="an outcome", got="ten starts")
+    why = PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got="ten starts")
     letter = DeadLetter(
         entry_id=entry_id,
         payload=payload,

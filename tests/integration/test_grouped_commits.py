@@ -25,7 +25,7 @@ from db.history.conversations import PostgresConversations
 from db.pool import Pool, create_pool
 from tests.support.decided import new_event, reply_to, takeover
 from worker.adapters.system_clock import SystemClock
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.model import Decision, DecisionKind, Event, Message, MessageRole, Source
 
 CLOCK = SystemClock()
@@ -122,7 +122,7 @@ def taken(event: Event) -> Takeover:
 
 def letter(event: Event) -> DeadLetter:
     """An event's entry as a dead letter."""
-    why = PayloadRejected(code="poison", field="data", expected="an outcome", got="none")
+    why = PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got="none")
     return DeadLetter(entry_id=event.entry_id, payload=b"x", size_bytes=1, why=why, at=START)
 
 

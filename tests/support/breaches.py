@@ -33,7 +33,7 @@ from tests.support.repairs import (
     record,
     retract,
 )
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 
 
 def lanes(world: World, redis: Any, worker: str) -> Lanes:
@@ -108,7 +108,7 @@ def bury(world: World, entry_id: str, *, accepted: bool = True) -> None:
     """Store a dead letter that can be published again."""
     if accepted:
         accept(world)
-    why = PayloadRejected(code="poison", field="data", expected="an outcome", got="none")
+    why = PayloadRejected(code=PayloadFault.POISON, field="data", expected="an outcome", got="none")
     raw = json.dumps({"user_id": "acme", "conversation_id": "c"}).encode()
     at = datetime.now(UTC)
     letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=len(raw), why=why, at=at)

@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any, Final
 
-from worker.errors import PayloadRejected
+from worker.errors import PayloadFault, PayloadRejected
 from worker.payload.characters import whole_characters
 
 LEVELS: Final = 256
 """Most levels of nesting, also of unknown fields: the JSON parser inside Redis takes 1,000."""
-TOO_DEEP: Final = ("too_deep", f"at most {LEVELS} levels of nesting", "more levels")
+TOO_DEEP: Final = (PayloadFault.TOO_DEEP, f"at most {LEVELS} levels of nesting", "more levels")
 INTEGER_DIGITS: Final = 20
 """Longer integers are read as floats, as they exceed 64 bits."""
 JSON_KINDS: Final[dict[type, str]] = {
@@ -34,15 +34,17 @@ def json_object(payload: bytes) -> dict[str, Any]:
     try:
         text = whole_characters(payload).decode()
     except UnicodeDecodeError as error:
-        raise rejected("not_utf8", "UTF-8", f"byte {payload[error.start]:#04x} at {error.start}") from error
+        raise rejected(
+            PayloadFault.NOT_UTF8, "UTF-8", f"byte {payload[error.start]:#04x} at {error.start}"
+        ) from error
     try:
         body = json.loads(text, parse_int=_integer)
     except RecursionError as error:
         raise rejected(*TOO_DEEP) from error
     except json.JSONDecodeError as error:
-        raise rejected("not_json", "one JSON object", no_json(error)) from error
+        raise rejected(PayloadFault.NOT_JSON, "one JSON object", no_json(error)) from error
     if not isinstance(body, dict):
-        raise rejected("not_object", "one JSON object", json_kind(body))
+        raise rejected(PayloadFault.NOT_OBJECT, "one JSON object", json_kind(body))
     _check_depth(body)
     return body
 
@@ -57,7 +59,7 @@ def no_json(error: json.JSONDecodeError) -> str:
     return f"no JSON at {line}column {error.colno}"
 
 
-def rejected(code: str, expected: str, got: str, *, field: str = "data") -> PayloadRejected:
+def rejected(code: PayloadFault, expected: str, got: str, *, field: str = "data") -> PayloadRejected:
     """The error of a payload that cannot become an event."""
     return PayloadRejected(code=code, field=field, expected=expected, got=got)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from worker.displayed import revealed_text
+from worker.errors import PayloadFault
 from worker.model import TRACE_FIELDS, Event, EventType, Feedback
 from worker.payload.attachments import image_urls
 from worker.payload.hints import usable_hints
@@ -49,9 +50,11 @@ def parse(payload: bytes, arrival: Arrival) -> Event:
         PayloadRejected: it cannot be an event; the error names the field, the expectation and what came.
     """
     if arrival.size_bytes < 0:
-        raise rejected("missing_data", "a stream field named data", "none")
+        raise rejected(PayloadFault.MISSING_DATA, "a stream field named data", "none")
     if arrival.size_bytes > PAYLOAD_BYTES:
-        raise rejected("too_large", f"at most {PAYLOAD_BYTES} bytes", f"{arrival.size_bytes} bytes")
+        raise rejected(
+            PayloadFault.TOO_LARGE, f"at most {PAYLOAD_BYTES} bytes", f"{arrival.size_bytes} bytes"
+        )
     body = json_object(payload)
     if "specversion" in body:
         body = _unwrapped(body)
@@ -88,13 +91,17 @@ def arrival_of(entry_id: str, size_bytes: int, now: datetime) -> Arrival:
 def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
     """The event inside a CloudEvents 1.0 envelope; the envelope's id and time are its defaults."""
     if envelope["specversion"] != "1.0":
-        raise rejected("invalid", "'1.0'", shown(repr(envelope["specversion"])), field="specversion")
+        raise rejected(
+            PayloadFault.INVALID, "'1.0'", shown(repr(envelope["specversion"])), field="specversion"
+        )
     for name in ("id", "source", "type"):
         if not isinstance(envelope.get(name), str) or not envelope[name]:
-            raise rejected("invalid", "a non-empty string", shown(repr(envelope.get(name))), field=name)
+            raise rejected(
+                PayloadFault.INVALID, "a non-empty string", shown(repr(envelope.get(name))), field=name
+            )
     inner = envelope.get("data")
     if not isinstance(inner, dict):
-        raise rejected("invalid", "a JSON object", json_kind(inner), field="data.data")
+        raise rejected(PayloadFault.INVALID, "a JSON object", json_kind(inner), field="data.data")
     ours = {name: value for name, value in inner.items() if value is not None}
     defaults = {"event_id": _cloud_id(envelope["source"], envelope["id"]), "created_at": envelope.get("time")}
     known = {name: value for name, value in defaults.items() if value is not None} | ours
@@ -127,7 +134,7 @@ def _validated(body: dict[str, Any]) -> EventPayload:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "data"
-    raise rejected("invalid", expectation(first["msg"]), got_value(first), field=field)
+    raise rejected(PayloadFault.INVALID, expectation(first["msg"]), got_value(first), field=field)
 
 
 def expectation(message: str) -> str:
@@ -196,7 +203,9 @@ def _feedback(payload: EventPayload) -> Feedback | None:
 def _check_text(payload: EventPayload, feedback: Feedback | None) -> None:
     if feedback is not None:
         if not (feedback.is_mark or payload.text):
-            raise rejected("invalid", "thumb, rating, resolved or a text", "none of them", field="feedback")
+            raise rejected(
+                PayloadFault.INVALID, "thumb, rating, resolved or a text", "none of them", field="feedback"
+            )
         return
     if (
         payload.text
@@ -205,11 +214,11 @@ def _check_text(payload: EventPayload, feedback: Feedback | None) -> None:
     ):
         return
     if "text" in payload.model_fields_set:
-        raise rejected("invalid", "at least 1 character", '""', field="text")
-    raise rejected("invalid", "a value, the field is required", "nothing", field="text")
+        raise rejected(PayloadFault.INVALID, "at least 1 character", '""', field="text")
+    raise rejected(PayloadFault.INVALID, "a value, the field is required", "nothing", field="text")
 
 
 def _check_time(created_at: datetime, received: datetime) -> None:
     if created_at < EARLIEST or created_at - max(received, EARLIEST) > FUTURE_SKEW:
         limits = f"a time from {EARLIEST:%Y-%m-%d} to one day after its arrival"
-        raise rejected("invalid", limits, created_at.isoformat(), field="created_at")
+        raise rejected(PayloadFault.INVALID, limits, created_at.isoformat(), field="created_at")

@@ -11,7 +11,7 @@ import pytest
 
 from examples.channels import CHANNELS
 from examples.channels.consumer import make_consumer
-from examples.channels.environment import setup
+from examples.channels.environment import seconds, setup
 from examples.channels.receiver import make_receiver
 from examples.channels.slack_desk import make_desk
 
@@ -86,3 +86,14 @@ def test_an_unknown_channel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         setup()
 
     assert "fax" not in CHANNELS
+
+
+def test_a_wrong_address_or_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the value that came, instead of a traceback."""
+    settings = {"OWN_ID": "shop_bot", "TOKEN": "7001:AA", "SIGNING_SECRET": "s", "LISTEN": "8090x"}
+    with pytest.raises(SystemExit, match=r"^LISTEN: expected HOST:PORT, got '8090x'$"):
+        start("telegram", settings, monkeypatch)
+    for wrong in ("soon", "0", "-1"):
+        monkeypatch.setenv("LEASE_S", wrong)
+        with pytest.raises(SystemExit, match=f"^LEASE_S: expected seconds above 0, got '{wrong}'$"):
+            seconds("LEASE_S", 30)

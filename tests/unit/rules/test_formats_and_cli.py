@@ -85,13 +85,17 @@ def test_cases_give_one_line_each_and_bad_lines_do_not_stop_the_rest(tmp_path: P
         '{"id": 2, "keywords": "spam", "text": "x"}',
         "not json",
         '{"id": 4, "rule": "cat*", "syntax": "wildcard", "text": "Catapult"}',
+        '{"id": 5, "rule": "cat", "syntax": "glob", "text": "cat"}',
     ]
     cases.write_text("\n".join(rows))
     result = CliRunner().invoke(rules_app, ["match", "--cases", str(cases)])
     lines = [json.loads(line) for line in result.stdout.splitlines()]
 
     assert result.exit_code == 1
-    assert [line.get("matched", line.get("field")) for line in lines] == [True, "keywords", "line", True]
+    shown = [line.get("matched", line.get("field")) for line in lines]
+    assert shown == [True, "keywords", "line", True, "syntax"]
+    assert lines[4]["error"].startswith("line 5: syntax: expected one of plain, wildcard, ")
+    assert lines[4]["error"].endswith(", got glob")
     assert lines[0]["hits"] == [{"rule": "spam", "start": 0, "end": 4, "text": "sp@m", "how": "leet"}]
 
 
