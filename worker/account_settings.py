@@ -62,6 +62,22 @@ from worker.setting_description import (
 )
 from worker.statement_grounds import checked_country, checked_grounds
 
+ISO_639_1: Final = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
+    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia "
+    "id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo "
+    "lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl "
+    "ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk "
+    "tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+"""Codes of two letters; "vn", "jp" and "cn" are countries."""
+
+
+def _known_language(value: str) -> str:
+    if len(value) == 2 and value not in ISO_639_1.split():
+        raise ValueError("expected a language code such as en or vi")
+    return value
+
 
 def _known_country(value: str) -> str:
     if value.upper() not in SUPPORTED_REGIONS:
@@ -79,7 +95,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"
 ShareNumber = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Usd = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
-Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$"), AfterValidator(_known_language)]
 Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
 SentReason = Annotated[
     str,

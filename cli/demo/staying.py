@@ -16,12 +16,14 @@ from cli.stack.fleet import Fleet
 
 
 def starting(workers: str, *, sandbox: bool = True) -> str:
-    """What is started; servers that the caller names are not, nor an unwanted sandbox."""
-    own = (("Postgres", os.environ.get("DATABASE_URL")), ("Valkey", os.environ.get("REDIS_URL")))
-    servers = [name for name, url in own if not url]
+    """What is started and which servers of the caller are used; an unwanted sandbox is not started."""
+    variables = {"DATABASE_URL": "Postgres", "REDIS_URL": "Valkey"}
+    given = [name for name in variables if os.environ.get(name)]
+    servers = [variables[name] for name in variables if name not in given]
     if sandbox and not names_models(os.environ):
         servers.append("the sandbox")
-    return f"starting {', '.join((*servers, workers))} and the review pages on this machine ..."
+    used = f", on the servers of {' and '.join(given)}" if given else ""
+    return f"starting {', '.join((*servers, workers))} and the review pages on this machine{used} ..."
 
 
 def stay_until_signal(running: Fleet, text: str) -> None:
