@@ -138,10 +138,12 @@ def _without_value(field: FieldInfo) -> str:
     """The remark on a variable without a default."""
     if field.is_required():
         return " (required)"
-    return " Not set by default." if field.default in (None, "", {}) else ""
+    return " Not set by default." if field.default in (None, "", {}, ()) else ""
 
 
 def _text(value: object) -> str:
     if isinstance(value, SecretStr):
         return MASK
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field, SecretStr, field_validator
 
-from worker.settings.environment import Environment
+from worker.settings.environment import Environment, http_url
 
 LEAST_PERIOD_S: Final = 60.0
 
@@ -44,6 +44,6 @@ class AlertSettings(Environment):
     @field_validator("alerts_webhook")
     @classmethod
     def _is_http(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is not None and not url.get_secret_value().startswith(("http://", "https://")):
-            raise ValueError("expected a URL that starts with http:// or https://")
+        if url is not None:
+            http_url(url.get_secret_value())
         return url

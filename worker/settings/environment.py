@@ -10,15 +10,22 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.errors import ConfigurationError
 from worker.settings.secret_files import SUFFIX, SecretFiles, is_secret, secrets_from_files
 
-HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
+def http_url(value: str) -> str:
+    """The same URL; ValueError for another scheme or a space in it."""
+    if not re.fullmatch(r"https?://\S+", value):
+        raise ValueError("expected a URL that starts with http:// or https://")
+    return value
+
+
+HttpUrl = Annotated[str, AfterValidator(http_url)]
 
 PREFIX: Final = "HUSHGATE_"
 ONLY_GIVEN: Final = ContextVar("ONLY_GIVEN", default=False)
@@ -134,6 +141,7 @@ def _problem_line(kind: type[Environment], problem: Any) -> str:
         return f"  {name}: expected a value, got nothing"
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
     message = message.replace("String should", "expected to").partition(", unable to parse")[0]
+    message = message.replace("Extra inputs are not permitted", "there is no such field")
     value = problem["input"]
     shown = (
         "a secret"

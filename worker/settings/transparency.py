@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import NoDecode
 
 from worker.settings.servers import DatabaseSettings
+
+
+def _keys(value: object) -> object:
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+PublicKeys = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_keys)]
 
 
 class TransparencySettings(DatabaseSettings):
@@ -16,15 +26,15 @@ class TransparencySettings(DatabaseSettings):
         description="Name of the transparency log and the private key that signs its checkpoints, as"
         " `hushgate audit-log key --name example.org/hushgate` prints them.",
     )
-    audit_log_verifiers: tuple[str, ...] = Field(
+    audit_log_verifiers: PublicKeys = Field(
         default=(),
         alias="HUSHGATE_AUDIT_LOG_VERIFIERS",
         description="Verifier keys of the transparency log, that of the present key and those of former keys,"
-        " as a JSON list.",
+        " separated by commas.",
     )
-    receipt_keys: tuple[str, ...] = Field(
+    receipt_keys: PublicKeys = Field(
         default=(),
         alias="HUSHGATE_RECEIPT_VERIFIERS",
-        description="Public keys of receipts of erasures, as `hushgate erasure key` prints them, as a JSON"
-        " list; hushgate audit-log verify believes an erasure only with its receipt.",
+        description="Public keys of receipts of erasures, as `hushgate erasure key` prints them,"
+        " separated by commas; hushgate audit-log verify believes an erasure only with its receipt.",
     )

@@ -385,7 +385,7 @@ def test_the_commands_say_what_is_wrong(url: str, shell: Shell) -> None:
     assert shell.run("audit-log", "export", "--output", "-").code == 1
 
     made, key = logged_by(shell, url)
-    public = {"HUSHGATE_AUDIT_LOG_KEY": None, "HUSHGATE_AUDIT_LOG_VERIFIERS": json.dumps([key])}
+    public = {"HUSHGATE_AUDIT_LOG_KEY": None, "HUSHGATE_AUDIT_LOG_VERIFIERS": key}
     assert shell.run("audit-log", "verify").code == 3
     assert shell.run("audit-log", "verify", env=public).code == 0
     change(url, *changed_row(made))
