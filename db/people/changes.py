@@ -121,6 +121,7 @@ async def list_admins(connection: Connection) -> tuple[UUID, ...]:
             person_roles.c.role.in_(ADMINISTERING),
             people.c.disabled_at.is_(None),
         )
+        .distinct()
     )
     return tuple((await connection.execute(query)).scalars())
 

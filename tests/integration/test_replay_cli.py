@@ -57,6 +57,16 @@ def test_a_file_names_the_decisions(engine: Running, shell: Shell, tmp_path: Pat
     assert again.rows == made.rows
 
 
+def test_the_text_of_a_handoff_is_no_reply_of_the_model(engine: Running, shell: Shell) -> None:
+    """An escalation that told its author so is made again without a difference."""
+    shop = engine.account(documents=HOURS, handoff_texts={"en": "A person will answer."})
+    handed = engine.decide(shop, "Do you repair phones?")
+    made = shell.run("trials", "replay", str(handed["id"]))
+
+    assert handed["decision"] == "escalate"
+    assert [each["result"] for each in made.rows] == ["same"], made.out
+
+
 def test_a_file_with_a_wrong_line_is_refused(shell: Shell, tmp_path: Path) -> None:
     """The message names the line; nothing is made again."""
     cases = {

@@ -253,8 +253,8 @@ def test_roles_and_access_are_given_and_taken(run: Any) -> None:
 
 
 def test_the_last_administrator_is_not_taken_away(run: Any) -> None:
-    """The command says what to do instead, and changes nothing."""
-    run("add-person", "kim@example.org", "--role", "account_admin")
+    """The command says what to do instead, and changes nothing; a second role is no second person."""
+    run("add-person", "kim@example.org", "--role", "account_admin", "--role", "owner")
     for words in (("disable",), ("revoke", "--role", "account_admin")):
         code, _, output = run(words[0], "kim@example.org", *words[1:])
         assert code != 0

@@ -21,7 +21,7 @@ LOAD: Final = """
     JOIN ai_decisions d ON d.id = asked.id AND d.created_at BETWEEN %(since)s AND %(until)s
     LEFT JOIN recordings r ON r.decision_id = d.id
     LEFT JOIN outbox o ON o.user_id = d.user_id AND o.event_id = d.event_id AND o.decision_id = d.id
-        AND o.created_at = d.created_at
+        AND o.created_at = d.created_at AND o.origin = 'ai'
     LEFT JOIN checks c ON c.decision_id = d.id
     ORDER BY d.created_at, d.id
 """
