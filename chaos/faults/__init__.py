@@ -17,5 +17,3 @@ FAULTS: Final[dict[FaultKind, Fault]] = {
     **upstream.FAULTS,
     **receivers.FAULTS,
 }
-
-__all__ = ["FAULTS", "Fault", "Injection"]

@@ -13,8 +13,8 @@ from typer.core import TyperCommand
 from cli.output import fail
 from db.audit.filters import Filters
 from review.lists.filter_fields import FIELDS
-from review.lists.filter_parsers import FilterField
-from review.lists.filters import ParseContext, parse_query
+from review.lists.filter_parsers import FilterField, ParseContext
+from review.lists.filters import parse_query
 
 
 class FilteredCommand(TyperCommand):

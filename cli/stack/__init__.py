@@ -1,5 +1,3 @@
 """Servers and processes of a local fleet, each started as a child process."""
 
 from cli.stack.servers import Stack
-
-__all__ = ["Stack"]

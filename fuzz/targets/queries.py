@@ -20,7 +20,8 @@ from review.api import answers
 from review.http import parameters
 from review.http.parameters import UnusableParameter, read_query
 from review.lists.export_file import Written
-from review.lists.filters import FIELDS_BY_NAME, ListQuery, ParseContext, parse_query, parse_stored_query
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import FIELDS_BY_NAME, ListQuery, parse_query, parse_stored_query
 from review.typed.kinds import LOG_CURSOR, MOMENT, TIME_OR_DAY, WAITING_CURSOR
 from review.typed.moments import moment
 

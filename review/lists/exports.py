@@ -19,7 +19,8 @@ from review.http.visit import Site
 from review.lists import export_file
 from review.lists.export_file import GZIP_HEAD, ExportRefused, Written
 from review.lists.export_layout import Form, Layout
-from review.lists.filters import ParseContext, parse_stored_query
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import parse_stored_query
 
 ROWS: Final = 2000
 """Decisions of one piece: about a megabyte in memory."""

@@ -15,8 +15,6 @@ from review.lists.filter_fields import FIELDS
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
 from review.words import reasons as reason_labels
 
-__all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query", "parse_stored_query"]
-
 LONGEST: Final = 500
 """Characters of one filter: as much of a message as is stored."""
 LONGEST_LIST: Final = 1000

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from review.access import Right
 from review.http.visit import Visit
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import ListQuery, parse_query
 
 
 def parse_visit_query(visit: Visit, pairs: Iterable[tuple[str, str]], right: Right = Right.VIEW) -> ListQuery:

@@ -17,7 +17,7 @@ from db.reviews.submission import Submission
 from db.reviews.withdrawal import withdraw_unchanged
 from review.access import Right, accounts_with
 from review.http.visit import Site
-from review.lists.filters import ParseContext
+from review.lists.filter_parsers import ParseContext
 from review.queues.bulk_selection import BulkSelection, stored_selection
 from worker.model import DecisionKind
 

@@ -29,7 +29,8 @@ from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
 from review.lists.filter_fields import FIELDS
-from review.lists.filters import ListQuery, ParseContext
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import ListQuery
 from review.lists.jobs_page import add_job, is_undoable, own_job
 from review.queues import bulk_jobs
 from review.queues.bulk_jobs import NO_DECISION

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from db.audit.filters import Filters
 from review.languages import gettext as _
-from review.lists.filters import ListQuery, ParseContext, parse_stored_query
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import ListQuery, parse_stored_query
 
 MOST_TICKED: Final = 200
 """Ticked decisions of one bulk review; a page of the list has 50."""

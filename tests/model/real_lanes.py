@@ -9,7 +9,7 @@ from typing import NamedTuple
 from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan
-from tasks.lanes.stream import GROUP, EntryGrant, FinishRequest, Lanes
+from tasks.lanes.stream import EntryGrant, FinishRequest, Lanes
 from tasks.shards.layout import lane_of
 from tests.model.kinds import Kind, Step
 from tests.model.states import State, Worker
@@ -200,6 +200,3 @@ class RealLanes:
 def _padded(entry: str) -> str:
     ms, _, number = entry.partition("-")
     return f"{ms:0>20}-{number:0>20}"
-
-
-__all__ = ["ACCOUNTS", "GROUP", "RealLanes", "Seen", "seen"]

@@ -19,8 +19,8 @@ from db.audit.search import matching_query
 from review.figures.ranges import BadRange, parse_range
 from review.languages.reader import NO_READER, answer_in
 from review.lists.filter_fields import FIELDS
-from review.lists.filter_parsers import FilterField
-from review.lists.filters import ParseContext, parse_query
+from review.lists.filter_parsers import FilterField, ParseContext
+from review.lists.filters import parse_query
 from review.typed.numbers import share_text, typed_number, typed_share
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)

@@ -20,7 +20,8 @@ from cli.output import fail
 from db.audit import decision_list, saved_views
 from db.audit.filters import Filters
 from db.connection import Connection
-from review.lists.filters import ParseContext, parse_query
+from review.lists.filter_parsers import ParseContext
+from review.lists.filters import parse_query
 from trials.commands.shared import check_used, id_of
 from worker.payload import no_json
 

@@ -60,67 +60,8 @@ from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import text_for_author
 from worker.assessment.text.once import TextsReadOnce
 from worker.assessment.text.words import encodable_text
-from worker.assessment.values import (
-    DraftCase,
-    Evidence,
-    ReplyKind,
-    RunFailure,
-    SearchBounds,
-    UnusableReason,
-)
-from worker.model import Action, Assessment, Message, Passage, Tier
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "Assessment",
-    "Delivery",
-    "DraftCase",
-    "DraftReading",
-    "Evidence",
-    "FallbackLevel",
-    "Judge",
-    "JudgedAssessment",
-    "Policy",
-    "ReadingOutcome",
-    "ReadingRequest",
-    "ReplyKind",
-    "RetryWith",
-    "RunFailure",
-    "SearchBounds",
-    "SupportedPart",
-    "TextsReadOnce",
-    "Tier",
-    "UnusableReason",
-    "assess",
-    "better_assessment",
-    "checks_labels",
-    "cited_sources",
-    "default_policy",
-    "delivered_text",
-    "design_name",
-    "drafting_models",
-    "early_refusal",
-    "in_test_mode",
-    "initial_search",
-    "is_finished_question",
-    "log_entry",
-    "most_central",
-    "needs_no_answer",
-    "parse_delivery",
-    "parse_policy",
-    "recheck_search",
-    "renumbered",
-    "supported_part",
-    "text_for_author",
-    "thresholds_of",
-    "usable_policy",
-    "wanted_readings",
-    "with_recheck",
-    "with_suggestions",
-    "with_thresholds",
-    "with_timestamp",
-]
-
+from worker.assessment.values import DraftCase, Evidence, ReplyKind, RunFailure, SearchBounds, UnusableReason
+from worker.model import Action, Assessment, Message, Passage
 
 BORNE_OUT_AT: Final = 0.5
 """Support from which a sentence like a promise counts as a rule of the passages: more likely than not."""

@@ -21,17 +21,6 @@ from worker.displayed.edits import ShownText, edited
 from worker.displayed.flags import without_flags
 from worker.displayed.markup import break_edits, markup_edits
 
-__all__ = [
-    "ShownText",
-    "carried_texts",
-    "displayed",
-    "overridden_texts",
-    "revealed",
-    "revealed_text",
-    "unbroken",
-    "without_flags",
-]
-
 NESTED: Final = 2
 """How often signs are removed: the label of a link has signs of its own."""
 

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.injections.recogniser import Injection, find_injection, injection_in
-
-__all__ = ["INJECTION_CHECK", "Injection", "find_injection", "injection_in"]
+from worker.injections.recogniser import find_injection, injection_in
 
 INJECTION_CHECK: Final = "injection"
 """First part of the check's name in records, such as ``injection:override``."""

@@ -13,19 +13,9 @@
 from __future__ import annotations
 
 from worker.masking.detection import personal_spans
-from worker.masking.kinds import PersonalKind, PersonalSpan
-from worker.masking.placeholders import INSTRUCTION, Masker, Restored
+from worker.masking.kinds import PersonalKind
+from worker.masking.placeholders import INSTRUCTION, Masker
 from worker.model import Account
-
-__all__ = [
-    "INSTRUCTION",
-    "Masker",
-    "PersonalKind",
-    "PersonalSpan",
-    "Restored",
-    "account_masker",
-    "personal_spans",
-]
 
 
 def account_masker(account: Account) -> Masker:

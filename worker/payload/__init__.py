@@ -1,9 +1,8 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
-from worker.payload.characters import whole_characters, whole_text
+from worker.payload.characters import whole_characters
 from worker.payload.json_object import no_json
 from worker.payload.parse import (
-    EARLIEST,
     PAYLOAD_BYTES,
     Arrival,
     arrival_of,
@@ -21,24 +20,3 @@ from worker.payload.schema import (
     is_account_name,
     is_id,
 )
-
-__all__ = [
-    "ACCOUNT_CHARS",
-    "EARLIEST",
-    "ID_BYTES",
-    "PAYLOAD_BYTES",
-    "AccountName",
-    "Arrival",
-    "EventPayload",
-    "Identifier",
-    "arrival_of",
-    "expectation",
-    "got_value",
-    "is_account_name",
-    "is_id",
-    "no_json",
-    "parse",
-    "received_at",
-    "whole_characters",
-    "whole_text",
-]

@@ -17,5 +17,3 @@ from worker.reply_content.check import (
     without_invisible,
 )
 from worker.reply_content.links import domain_of
-
-__all__ = ["ContentKind", "Sources", "content_findings", "domain_of", "hidden_findings", "without_invisible"]

@@ -6,23 +6,6 @@ the original: letters and gaps, word edges, context (``matching``) -> a hit.
 
 from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import RuleSettings, compile_account_rules, compile_rules, rule_settings
-from worker.rules.model import Hit, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.model import Hit, MatchMethod, ProblemLevel, RuleKind, RuleProblem
 from worker.rules.syntax import parse_rule
 from worker.rules.validation import validate_rules
-
-__all__ = [
-    "CompiledRules",
-    "Hit",
-    "MatchMethod",
-    "ProblemLevel",
-    "Rule",
-    "RuleKind",
-    "RuleProblem",
-    "RuleSettings",
-    "Switch",
-    "compile_account_rules",
-    "compile_rules",
-    "parse_rule",
-    "rule_settings",
-    "validate_rules",
-]

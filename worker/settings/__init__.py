@@ -32,48 +32,6 @@ from worker.settings.transparency import TransparencySettings
 from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key
 
-__all__ = [
-    "ALIASES",
-    "FIELDS",
-    "KNOWN_FIELDS",
-    "OFF",
-    "RARE",
-    "SECRETS",
-    "AlertSettings",
-    "BackupSettings",
-    "ClassifierSettings",
-    "DatabaseSettings",
-    "DocumentSettings",
-    "Environment",
-    "ErasureSettings",
-    "FleetSettings",
-    "GatewaySettings",
-    "IngestSettings",
-    "LoginSettings",
-    "MetricsSettings",
-    "ModelRole",
-    "ModelServer",
-    "ModelServerSettings",
-    "ModelServers",
-    "ModerationSettings",
-    "OutgoingStreamSettings",
-    "RedisPresence",
-    "RetentionSettings",
-    "ReviewSettings",
-    "Settings",
-    "SiteSettings",
-    "StoredServer",
-    "StreamSettings",
-    "TraceContent",
-    "TraceSettings",
-    "TransparencySettings",
-    "WebhookSettings",
-    "classifier_key",
-    "load",
-    "require_models",
-    "topic_of",
-]
-
 REQUIRED: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_MODEL_URL", "HUSHGATE_MODEL_KEY", "HUSHGATE_MODEL")
 """What a worker needs."""
 _USED: Final = (Settings, GatewaySettings, LoginSettings, TransparencySettings)
