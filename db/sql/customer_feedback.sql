@@ -21,7 +21,7 @@ FROM standing_feedback f
 JOIN ai_decisions d ON d.created_at = f.decision_at AND d.id = f.decision_id
 WHERE f.wrong AND NOT d.snapshot_json ? 'erased' AND (
     EXISTS (SELECT FROM outbox o WHERE o.user_id = d.user_id AND o.event_id = d.event_id
-                AND o.decision_id = d.id AND o.delivered_at IS NOT NULL)
+                AND o.decision_id = d.id AND o.origin = 'ai' AND o.delivered_at IS NOT NULL)
     OR EXISTS (SELECT FROM answered_decisions a
                WHERE a.decision_id = f.decision_id AND a.state IN ('approved', 'edited')
                    AND a.delivered_at IS NOT NULL)

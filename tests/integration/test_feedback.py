@@ -186,6 +186,19 @@ def test_wrong_after_a_sent_reply_opens_one_review(engine: Running) -> None:
     assert queued == [{"decision_id": made["id"], "stratum": "feedback"}]
 
 
+def test_a_handoff_that_a_customer_calls_wrong_is_no_text_of_the_ai(engine: Running) -> None:
+    """The text at a handoff is the account's own; the feedback is stored and counts."""
+    user_id = engine.account(documents=HOURS, handoff_texts={"en": "A person will answer."})
+    made = engine.decide(user_id, "Do you repair phones?", conversation_id=TALK, message_id="m1")
+    sent = "SELECT origin FROM outbox WHERE user_id = %s AND delivered_at IS NOT NULL"
+    eventually(lambda: engine.row(sent, user_id), "the text at the handoff")
+    rate(engine, user_id, message_id="m1", thumb="down")
+
+    assert engine.rows(sent, user_id) == [{"origin": "handoff"}]
+    assert joined(engine, user_id) == [made["id"]]
+    assert engine.rows("SELECT decision_id FROM objections WHERE user_id = %s", user_id) == []
+
+
 def test_feedback_about_a_check_objects_to_what_passed(engine: Running) -> None:
     """It names the check's id or decision; a draft that was held was not sent."""
     user_id, texts = engine.account(), ("We open at nine.", "See https://evil.example")
