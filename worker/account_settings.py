@@ -75,7 +75,7 @@ ISO_639_1: Final = (
 
 def _known_language(value: str) -> str:
     if len(value) == 2 and value not in ISO_639_1.split():
-        raise ValueError("expected a language code such as en or vi")
+        raise ValueError("expected a language code such as en or de")
     return value
 
 

@@ -20,8 +20,9 @@ BOUNDS: Final[Mapping[str, str]] = {
 }
 BOUND: Final = re.compile(rf"expected ({'|'.join(BOUNDS)}) (-?[\d.e+]+), got (-?[\d.e+]+)")
 """A bound of a number as ``worker.account_settings`` words it."""
+LANGUAGE: Final = mark("Write a language code such as en or de, not %(got)s.")
 FORMS: Final[Mapping[str, str]] = {
-    "^[a-z]{2,3}$": mark("Write a language code such as en or de, not %(got)s."),
+    "^[a-z]{2,3}$": LANGUAGE,
     "^[a-z]{2}$": mark("Write a country code such as de or vn, not %(got)s."),
     "^[a-z][a-z0-9_-]{0,39}$": mark(
         "Write a name of small letters, digits, - and _ that starts with a letter, not %(got)s."
@@ -36,6 +37,7 @@ PATTERNS: Final[Mapping[re.Pattern[str], str]] = {
         "Write a time zone such as %(what)s, not %(got)s."
     ),
     re.compile(r"expected a date such as (.+)"): mark("Write a date such as %(what)s, not %(got)s."),
+    re.compile(r"expected a language code such as (.+)"): LANGUAGE,
     re.compile(r"expected a country code such as (.+)"): mark(
         "Write a country code such as %(what)s, not %(got)s."
     ),

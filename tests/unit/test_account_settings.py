@@ -83,7 +83,7 @@ def test_no_change_gives_an_equal_account() -> None:
         ({"hold_max_s": float("inf")}, "hold_max_s: "),
         ({"reply_max_age_s": 1e9}, "reply_max_age_s: "),
         ({"languages": ["English"]}, "languages.0: expected to match pattern"),
-        ({"languages": ["vn"]}, "languages.0: expected a language code such as en or vi"),
+        ({"languages": ["vn"]}, "languages.0: expected a language code such as en or de"),
         ({"prompt": "a\x00"}, "prompt: "),
         ({"fallback_texts": {"en": "a\x00"}}, "fallback_texts.en: "),
         ({"fallback_texts": {"en-GB": "a"}}, "fallback_texts"),

@@ -20,8 +20,10 @@ from worker.settings import (
     SECRETS,
     DatabaseSettings,
     RetentionSettings,
+    ReviewSettings,
     Settings,
     StreamSettings,
+    WebhookSettings,
     load,
 )
 
@@ -72,6 +74,19 @@ def test_all_problems_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> 
         "  HUSHGATE_IN_FLIGHT: expected a valid integer, got 'many'",
         "  HUSHGATE_LOG_LEVEL: expected 'DEBUG', 'INFO', 'WARNING' or 'ERROR', got 'LOUD'",
     ]
+
+
+def test_a_short_secret_and_a_wrong_switch_are_named() -> None:
+    """Without the words of the library."""
+    given = {"DATABASE_URL": "postgresql://db/x", "HUSHGATE_APPEAL_SECRET": "short"}
+    with pytest.raises(
+        ConfigurationError, match="SECRET: expected to have at least 32 characters, got a secret"
+    ):
+        load(ReviewSettings, {**given, "HUSHGATE_REVIEW_URL": "http://localhost"})
+    with pytest.raises(
+        ConfigurationError, match="HUSHGATE_WEBHOOK_LOOPBACK: expected a valid boolean, got 'maybe'"
+    ):
+        load(WebhookSettings, {"HUSHGATE_WEBHOOK_LOOPBACK": "maybe"})
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ def _problem_line(kind: type[Environment], problem: Any) -> str:
     if problem["type"] == "missing":
         return f"  {name}: expected a value, got nothing"
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
-    message = message.replace("String should", "expected to").partition(", unable to parse")[0]
+    message = message.replace("String should", "expected to").partition(", unable to ")[0]
+    message = re.sub("Value should (.+) items after.*", r"expected to \1 characters", message)
     message = message.replace("Extra inputs are not permitted", "there is no such field")
     value = problem["input"]
     shown = (
