@@ -30,6 +30,7 @@ from worker.assessment import parse_policy
 from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
 from worker.escalation import checked_actions, checked_queues, checked_sent_reason
+from worker.expectations import expectation, place_of
 from worker.model import (
     LINKS_OF_PASSAGES,
     Account,
@@ -787,7 +788,7 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
         checked = AccountSettings.model_validate(settings | dict(changes))
     except ValidationError as error:
         problems = [
-            (".".join(map(str, each["loc"])), f"{_expectation(each['msg'])}, got {_shown(each['input'])}")
+            (place_of(each["loc"]), f"{_expectation(each)}, got {_shown(each['input'])}")
             for each in error.errors(include_url=False)
         ]
         raise AccountRejected(problems) from error
@@ -812,11 +813,9 @@ def rule_problems(account: Account, recent: Sequence[str] = ()) -> tuple[RulePro
     )
 
 
-def _expectation(message: str) -> str:
-    if message == "Extra inputs are not permitted":
-        return "there is no such setting"
-    message = message.removeprefix("Value error, ").replace("Input should be", "expected")
-    return message.replace("String should", "expected to")
+def _expectation(problem: Any) -> str:
+    unknown = problem["type"] == "extra_forbidden"
+    return "there is no such setting" if unknown else f"expected {expectation(problem['msg'])}"
 
 
 def _shown(value: object) -> str:

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused, Visit
 from review.typed.kinds import EXPECTED
-from worker.payload import expectation, got_value
+from worker.expectations import expectation
+from worker.payload import got_value
 
 Body = TypeVar("Body")
 JSON: Final = "application/json"

@@ -51,15 +51,12 @@ PATTERNS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile(r"expected a (?:valid|finite) (?:number|integer)()"): mark("Write a number, not %(got)s."),
     re.compile(r"expected a number from (.+)"): mark("Write a number from %(what)s, not %(got)s."),
     re.compile(r"expected at most (.+)"): mark("Write at most %(what)s, not %(got)s."),
-    re.compile(r"expected to have at most (\d+) characters?"): mark(
-        "Write at most %(most)s characters, not %(got)s."
-    ),
     re.compile(r"expected (?:one of )?('?[\w.-]+'?(?:(?:, | or )'?[\w.-]+'?)+)"): mark(
         "Choose one of %(what)s, not %(got)s."
     ),
 }
 """Other expectations, the narrowest first; a text without a pattern stays unchanged."""
-FORM: Final = re.compile(r"expected (?:to match|a) pattern '(.+)'")
+FORM: Final = re.compile(r"expected a text of the pattern '(.+)'")
 UNKNOWN: Final = re.compile(r"there is no such (?:field|setting)(?:, got .*)?", re.DOTALL)
 PLACE: Final = re.compile(r"([\w.]+): (expected .+)", re.DOTALL)
 

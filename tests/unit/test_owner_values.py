@@ -80,15 +80,15 @@ def test_a_wrong_field_has_its_problem_in_the_units_of_the_form(name: str, text:
         ('0: expected one of at, be, bg, got "x"', '0: Choose one of at, be, bg, not "x".'),
         ('x: expected a valid number, got "y"', 'x: Write a number, not "y".'),
         (
-            "expected to match pattern '^[a-z]{2}$', got \"y\"",
+            "expected a text of the pattern '^[a-z]{2}$', got \"y\"",
             'Write a country code such as de or vn, not "y".',
         ),
         (
             'expected a language code such as en or de, got "vn"',
             'Write a language code such as en or de, not "vn".',
         ),
-        ("expected to match pattern '^z$', got \"y\"", 'Write another text: "y" cannot be used here.'),
-        ('expected to have at most 9 characters, got "y"', 'Write at most 9 characters, not "y".'),
+        ("expected a text of the pattern '^z$', got \"y\"", 'Write another text: "y" cannot be used here.'),
+        ('expected at most 9 characters, got "y"', 'Write at most 9 characters, not "y".'),
         ("expected a number from 0 to 1, got 7", "Write a number from 0 to 1, not 7."),
         ("there is no such field", "There is no such setting."),
         ("something else: no", "something else: no"),

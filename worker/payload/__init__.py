@@ -6,7 +6,6 @@ from worker.payload.parse import (
     PAYLOAD_BYTES,
     Arrival,
     arrival_of,
-    expectation,
     got_value,
     parse,
     received_at,

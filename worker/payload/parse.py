@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from worker.displayed import revealed_text
 from worker.errors import PayloadFault
+from worker.expectations import expectation, place_of
 from worker.model import TRACE_FIELDS, Event, EventType, Feedback
 from worker.payload.attachments import image_urls
 from worker.payload.hints import usable_hints
@@ -133,18 +133,8 @@ def _validated(body: dict[str, Any]) -> EventPayload:
         return EventPayload.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "data"
+    field = place_of(first["loc"]) or "data"
     raise rejected(PayloadFault.INVALID, expectation(first["msg"]), got_value(first), field=field)
-
-
-def expectation(message: str) -> str:
-    """Pydantic's message without its subject, so that it reads after the word "expected"."""
-    if message == "Field required":
-        return "a value, the field is required"
-    message = re.sub(r"^(Value error, |Input should be |\w+ should have )", "", message)
-    message = message.partition(" after validation")[0]  # the number of items follows, which came
-    message = re.sub(r"^a valid dictionary or instance of \w+$", "a JSON object", message)
-    return re.sub(r"^\w+ should match pattern ", "a text of the pattern ", message)
 
 
 def got_value(error: Any) -> str:

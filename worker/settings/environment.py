@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.errors import ConfigurationError
+from worker.expectations import expectation, place_of
 from worker.settings.secret_files import SUFFIX, SecretFiles, is_secret, secrets_from_files
 
 
@@ -134,19 +135,17 @@ def _kinds(kind: type[Environment]) -> Iterator[type[Environment]]:
 
 
 def _problem_line(kind: type[Environment], problem: Any) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
+    name = place_of(problem["loc"])
     if name in kind.model_fields:
         name = str(kind.model_fields[name].alias)
     if problem["type"] == "missing":
         return f"  {name}: expected a value, got nothing"
-    message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
-    message = message.replace("String should", "expected to").partition(", unable to ")[0]
-    message = re.sub("Value should (.+) items after.*", r"expected to \1 characters", message)
-    message = message.replace("Extra inputs are not permitted", "there is no such field")
     value = problem["input"]
     shown = (
         "a secret"
         if name.partition(".")[0] in secret_variables(kind.model_fields.values()) and value is not None
         else repr(value)
     )
-    return f"  {name}: {message}, got {shown}"
+    unknown = problem["type"] == "extra_forbidden"
+    expected = "there is no such field" if unknown else f"expected {expectation(problem['msg'])}"
+    return f"  {name}: {expected}, got {shown}"

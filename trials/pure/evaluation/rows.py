@@ -19,8 +19,9 @@ from trials.pure.evaluation.items import (
     GoldenSource,
 )
 from worker.errors import PayloadRejected
+from worker.expectations import expectation, place_of
 from worker.model import Event, Message, MessageRole, Passage
-from worker.payload import ACCOUNT_CHARS, Arrival, expectation, got_value, no_json, parse
+from worker.payload import ACCOUNT_CHARS, Arrival, got_value, no_json, parse
 from worker.payload.schema import Identifier
 from worker.reasons import Reason
 
@@ -99,7 +100,7 @@ def imported_row(line: bytes, user_id: str, now: datetime) -> GoldenItem:
         raise GoldenRejected(f"line: expected a JSON object, got {no_json(error)}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "line"
+        field = place_of(first["loc"]) or "line"
         raise GoldenRejected(
             f"{field}: expected {expectation(first['msg'])}, got {got_value(first)}"
         ) from None

@@ -17,6 +17,7 @@ from worker.assessment.policies.outcomes import Policy
 from worker.assessment.policies.thresholds import check_thresholds
 from worker.assessment.values import SearchBounds
 from worker.errors import PolicyRejected
+from worker.expectations import expectation, place_of
 from worker.model import Assessment, Json
 
 DESIGNS: Final[Mapping[str, Design[Any]]] = MappingProxyType(
@@ -195,11 +196,11 @@ def _nested(name: str, field: str, data: Json) -> Policy:
 def _problems(error: ValidationError) -> list[str]:
     lines = []
     for problem in error.errors(include_url=False, include_context=False):
-        place = ".".join(str(part) for part in problem["loc"]) or "policy"
+        place = place_of(problem["loc"]) or "policy"
         if problem["type"] == "unexpected_keyword_argument":
             lines.append(f"{place}: there is no such field")
             continue
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        message = expectation(problem["msg"])
         own = problem["type"] == "value_error" and (not problem["loc"] or message.startswith(place))
         lines.append(message if own else f"{place}: expected {message}, got {str(problem['input'])[:120]!r}")
     return lines
