@@ -15,10 +15,11 @@ from db.audit.decision_list import read_connection
 from db.connection import Connection
 from db.costs.report import load_reached
 from db.rows import all_rows, first_row
+from db.tables import IS_CHECK
 from features.feature import hook_values
 from worker.errors import StorageUnavailable
 
-WAITING: Final = sa.text("""
+WAITING: Final = sa.text(f"""
     SELECT
         (SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND NOT cancel_settled
             AND cancelled_at IS NULL) AS outbox_waiting,
@@ -34,7 +35,8 @@ WAITING: Final = sa.text("""
         (SELECT min(decided_at) FROM unmoderated_texts WHERE checked_at IS NULL) AS unmoderated_oldest,
         (SELECT count(*) FROM escalations WHERE closed_at IS NULL) AS escalations_open,
         (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest,
-        (SELECT max(created_at) FROM ai_decisions) AS last_decision,
+        (SELECT max(created_at) FROM ai_decisions
+            WHERE created_at > now() - interval '10 minutes' AND ({IS_CHECK}) IS NOT TRUE) AS last_decision,
         (SELECT coalesce(max(hold_max_s), 0) FROM (
             SELECT DISTINCT ON (user_id) hold_max_s FROM ai_rules ORDER BY user_id, version DESC) AS newest)
             AS longest_hold_s
@@ -60,6 +62,7 @@ class StoredFigures:
         webhooks_waiting: deliveries to enabled endpoints.
         unmoderated_waiting: exchanges that passed without moderation and are not checked yet.
         endpoints_failing: webhook endpoints that failed last time, or were disabled because they failed.
+        last_decision: of the last ten minutes; the gateway's decisions on checks do not count.
         longest_hold_s: the greatest ``hold_max_s`` of any account; 0 without accounts.
         partitions_ahead: months after this one that have a partition.
         queue_oldest: the oldest decision that waits for review, by kind of queue.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import psycopg
 import pytest
 import yaml
 
+from db.fleet.figures import figures_connection, load_stored_figures
 from tasks.alerts.declared import ALERTS, rules_file
 from tests.support.promtool import promtool
 from tests.support.terminal import Shell
@@ -52,6 +54,23 @@ def test_alerts_are_judged_from_the_audit_and_its_own_past(shell: Shell, databas
     assert blocks == [f"account shop: {found}", f"account shop, rule flagged_keyword:x: {found}"]
     assert spiked.code == 1
     assert "HushgateFrequentBlocks" not in names(shell)
+
+
+def test_a_check_is_no_sign_of_a_worker_that_decides(database_url: str) -> None:
+    """The gateway decides checks itself, also while every worker hangs."""
+    newest = datetime.now(UTC) + timedelta(minutes=1)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("SELECT hushgate_ensure_partitions(%s, 3)", (newest.date(),))
+        values = {"at": newest + timedelta(seconds=1), "reason": "REPLIED", "events": 1, "rule": None}
+        connection.execute(INSERT.replace("'{}'", """'{"type": "check"}'"""), values)
+
+    async def load() -> datetime | None:
+        async with figures_connection(database_url) as connection:
+            return (await load_stored_figures(connection, newest.date())).last_decision
+
+    found = asyncio.run(load())
+
+    assert found is None or found < newest
 
 
 def test_a_missing_worker_and_a_server_that_is_away_fire(shell: Shell) -> None:
