@@ -88,26 +88,19 @@ class _Answered:
     answer: Completion
 
 
+@dataclass(frozen=True, slots=True)
 class _Models:
     """The calls of one model."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        endpoint: Endpoint,
-        variable: str,
-        model: str,
-        fix: LiveFix,
-    ) -> None:
-        self._settings = settings
-        self._endpoint = endpoint
-        self._variable = variable
-        self._model = model
-        self._fix = fix
+    settings: Settings
+    endpoint: Endpoint
+    variable: str
+    model: str
+    fix: LiveFix
 
     async def drafts(self) -> DoctorCheck:
         """The calls for a reply."""
-        made = await self._made("live model call", DRAFTS, self._settings.model_max_tokens)
+        made = await self._made("live model call", DRAFTS, self.settings.model_max_tokens)
         return made if isinstance(made, DoctorCheck) else made.check
 
     async def reading(self) -> DoctorCheck:
@@ -119,26 +112,26 @@ class _Models:
         if answer.reading is not None:
             return made.check
         found = f"{made.check.found}; its answer is no reading ({answer.outcome.value} {answer.detail})"
-        fix = f"set {ModelRole.JUDGE.variable} to a model that answers in JSON, instead of {self._model}"
+        fix = f"set {ModelRole.JUDGE.variable} to a model that answers in JSON, instead of {self.model}"
         return failed("live judge call", found, fix)
 
     async def _made(
         self, check: str, prompts: tuple[Prompt, ...], max_tokens: int
     ) -> _Answered | DoctorCheck:
         """Make the calls one after the other; the failed check where one of them fails."""
-        endpoint, called = self._endpoint, f"{self._model} at {self._endpoint.url}"
+        endpoint, called = self.endpoint, f"{self.model} at {self.endpoint.url}"
         started, tokens = time.monotonic(), Tokens()
         async with openai_client.client(endpoint.url, endpoint.key, connections=1) as client:
-            model = OpenAIChat(client, model=self._model, max_tokens=max_tokens)
+            model = OpenAIChat(client, model=self.model, max_tokens=max_tokens)
             try:
                 for prompt in prompts:
-                    answer = await model.complete(prompt, self._settings.model_timeout_s)
+                    answer = await model.complete(prompt, self.settings.model_timeout_s)
                     tokens += answer.tokens
             except (ModelUnavailable, ModelRejected) as error:
                 known = failure(error.__cause__) if isinstance(error.__cause__, Exception) else None
                 found = f"{called}: {str(error)[:SHOWN_CHARS]}"
                 status, kind = (known.status, known.cause) if known else (None, "")
-                return failed(check, found, self._fix(endpoint, self._variable, status, kind or error.kind))
+                return failed(check, found, self.fix(endpoint, self.variable, status, kind or error.kind))
         found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {_shown(tokens)}"
         return _Answered(check=self._with_lacks(check, found, model.dialect.lacks), answer=answer)
 
@@ -150,7 +143,7 @@ class _Models:
         return warned(
             check,
             f"{found}; the server does not take {named}",
-            f"{meant}; set {self._variable} to a model that takes them",
+            f"{meant}; set {self.variable} to a model that takes them",
             unless=not meant,
         )
 

@@ -95,15 +95,8 @@ def with_suggestions(found: Assessment, *, query: str, passages: Sequence[Passag
 
 def disabled_assessment(design: str, policy: Policy) -> Assessment:
     """The assessment when the account has switched its policy off: the draft is sent."""
-    return Assessment(
-        policy=policy_name(design, policy.version),
-        confidence=1.0,
-        tier=Tier.HIGH,
-        action=Action.SEND,
-        category="disabled",
-        explanation="Assessment is switched off for this account; nothing was checked.",
-        measured=False,
-    )
+    text = "Assessment is switched off for this account; nothing was checked."
+    return _sent(design, policy, "disabled", text)
 
 
 def in_test_mode(found: Assessment) -> Assessment:
@@ -119,60 +112,59 @@ def in_test_mode(found: Assessment) -> Assessment:
 
 def unusable_assessment(design: str, policy: Policy, reason: UnusableReason) -> Assessment:
     """The assessment of a draft that cannot be assessed: neither the draft nor a fallback text is sent."""
-    return Assessment(
-        policy=policy_name(design, policy.version),
-        confidence=0.0,
-        tier=Tier.LOW,
-        action=Action.SILENCE if policy.low_action is Action.FALLBACK else policy.low_action,
-        category=reason,
-        failed_checks=(reason,),
-        reasons=(f"the draft cannot be assessed: {reason.value}",),
-        explanation=f"The draft cannot be assessed ({reason.value}), so it is not sent.",
-        measured=False,
-    )
+    action = Action.SILENCE if policy.low_action is Action.FALLBACK else policy.low_action
+    text = f"The draft cannot be assessed ({reason.value}), so it is not sent."
+    found = _unsent(design, policy, reason, action, text)
+    return replace(found, reasons=(f"the draft cannot be assessed: {reason.value}",))
 
 
 def unchecked_assessment(design: str, policy: Policy, kind: ReplyKind) -> Assessment:
     """The assessment of a draft that states no fact."""
+    text = "The draft states no fact, so there is nothing to check against the evidence."
+    reasons = (f"the draft is a {kind.value.replace('_', ' ')} and states no fact",)
+    return replace(_sent(design, policy, kind, text), passed_checks=("gate",), reasons=reasons)
+
+
+def promise_assessment(design: str, policy: Policy, sentence: str) -> Assessment:
+    """The assessment of a draft that promises what is not performed: people take over under any policy."""
+    text = "The draft promises a handoff or an action that is not performed. Action: escalate."
+    found = _unsent(design, policy, ReplyKind.PROMISE, Action.ESCALATE, text)
+    shown = draft_preview(sentence, 200)
+    return replace(found, reasons=(f"the draft promises an action that is not performed: {shown}",))
+
+
+def non_answer_assessment(design: str, policy: Policy, fallback_text: str | None) -> Assessment:
+    """The assessment of a non-answer, which may be true but does not help the author."""
+    text = f"The draft says that it has no answer. Action: {policy.low_action}."
+    return replace(
+        _unsent(design, policy, ReplyKind.REFUSAL, policy.low_action, text),
+        reasons=("the draft says that it has no answer",),
+        fallback_text=fallback_text if policy.low_action is Action.FALLBACK else None,
+    )
+
+
+def _sent(design: str, policy: Policy, category: str, explanation: str) -> Assessment:
+    """A draft that is sent without a measurement."""
     return Assessment(
         policy=policy_name(design, policy.version),
         confidence=1.0,
         tier=Tier.HIGH,
         action=Action.SEND,
-        category=kind,
-        passed_checks=("gate",),
-        reasons=(f"the draft is a {kind.value.replace('_', ' ')} and states no fact",),
-        explanation="The draft states no fact, so there is nothing to check against the evidence.",
+        category=category,
+        explanation=explanation,
         measured=False,
     )
 
 
-def promise_assessment(design: str, policy: Policy, sentence: str) -> Assessment:
-    """The assessment of a draft that promises what is not performed: people take over under any policy."""
+def _unsent(design: str, policy: Policy, category: str, action: Action, explanation: str) -> Assessment:
+    """A draft that is not sent, without a measurement."""
     return Assessment(
         policy=policy_name(design, policy.version),
         confidence=0.0,
         tier=Tier.LOW,
-        action=Action.ESCALATE,
-        category=ReplyKind.PROMISE,
-        failed_checks=(ReplyKind.PROMISE,),
-        reasons=(f"the draft promises an action that is not performed: {draft_preview(sentence, 200)}",),
-        explanation="The draft promises a handoff or an action that is not performed. Action: escalate.",
-        measured=False,
-    )
-
-
-def non_answer_assessment(design: str, policy: Policy, fallback_text: str | None) -> Assessment:
-    """The assessment of a non-answer, which may be true but does not help the author."""
-    return Assessment(
-        policy=policy_name(design, policy.version),
-        confidence=0.0,
-        tier=Tier.LOW,
-        action=policy.low_action,
-        category=ReplyKind.REFUSAL,
-        failed_checks=(ReplyKind.REFUSAL,),
-        reasons=("the draft says that it has no answer",),
-        explanation=f"The draft says that it has no answer. Action: {policy.low_action}.",
-        fallback_text=fallback_text if policy.low_action is Action.FALLBACK else None,
+        action=action,
+        category=category,
+        failed_checks=(category,),
+        explanation=explanation,
         measured=False,
     )
