@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -12,7 +13,7 @@ from cli.review.store import who
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.people import changes, records
-from db.people.records import Person
+from db.people.records import Person, RoleGrant
 from review.auth.role_grants import GrantResult
 
 LoginArgument: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
@@ -50,13 +51,15 @@ def print_change(row: dict[str, Any], given: GrantResult) -> None:
     emit([row], list(row))
 
 
-async def require_other_admin(connection: Connection, person: Person) -> None:
-    """Return when another person administers every account.
+async def require_other_admin(
+    connection: Connection, person: Person, *, without: Sequence[RoleGrant] | None = None
+) -> None:
+    """Return when a person administers every account also without these roles of a person, or without any.
 
     Raises:
         typer.Exit: this is the last one.
     """
-    if await changes.list_admins(connection) == (person.person_id,):
+    if await changes.is_last_admin(connection, person, without=without):
         raise fail(
             f"{person.login} is the last administrator of every account: add another one first",
             code=ExitCode.REJECTED,

@@ -15,7 +15,7 @@ from cli.review.store import stored, who
 from db import access_log
 from db.connection import Connection
 from db.people import api_tokens, changes, records
-from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.auth import passwords, role_grants
 from review.auth.role_grants import GrantResult
 
@@ -78,14 +78,12 @@ def revoke(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACC
 
     async def run(connection: Connection) -> dict[str, Any]:
         person = await found_person(connection, login)
-        if account == EVERY_ACCOUNT and set(ADMINISTERING).intersection(role):
-            await require_other_admin(connection, person)
-        for each in role:
-            if not await changes.revoke_role(
-                connection, person.person_id, RoleGrant(user_id=account, role=each)
-            ):
+        unwanted = [RoleGrant(user_id=account, role=each) for each in role]
+        await require_other_admin(connection, person, without=unwanted)
+        for each in unwanted:
+            if not await changes.revoke_role(connection, person.person_id, each):
                 raise fail(
-                    f"--role: expected a role that {login} has on {account}, got {each.value}",
+                    f"--role: expected a role that {login} has on {account}, got {each.role.value}",
                     code=ExitCode.NEGATIVE,
                 )
         ended = await api_tokens.revoke_all_tokens(connection, person.person_id, now=datetime.now(UTC))

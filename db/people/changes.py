@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -111,8 +112,15 @@ async def lock_roles(connection: Connection) -> None:
     await connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('hushgate people'))"))
 
 
-async def list_admins(connection: Connection) -> tuple[UUID, ...]:
-    """The people who administer every account and may sign in."""
+async def is_last_admin(
+    connection: Connection, person: Person, *, without: Sequence[RoleGrant] | None = None
+) -> bool:
+    """Whether no person would administer every account without these roles of a person, or without any."""
+    lost = person.grants if without is None else without
+    if any(
+        each.user_id == EVERY_ACCOUNT and each.role in ADMINISTERING for each in {*person.grants} - {*lost}
+    ):
+        return False
     query = (
         sa.select(people.c.id)
         .join(person_roles, person_roles.c.person_id == people.c.id)
@@ -123,7 +131,7 @@ async def list_admins(connection: Connection) -> tuple[UUID, ...]:
         )
         .distinct()
     )
-    return tuple((await connection.execute(query)).scalars())
+    return tuple((await connection.execute(query)).scalars()) == (person.person_id,)
 
 
 async def _store_password(

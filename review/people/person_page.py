@@ -11,7 +11,7 @@ from db import access_log
 from db.access_log import LoggedAction
 from db.connection import Connection
 from db.people import api_tokens, changes, records, second_factors, sign_ins
-from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.records import Person, Role, RoleGrant
 from review.access import Right
 from review.auth import grant_limits, role_grants
 from review.auth.role_grants import GrantResult
@@ -58,8 +58,7 @@ async def revoke_role(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
         person, unwanted = await _person(visit, connection), grant_of_form(visit)
-        if unwanted.user_id == EVERY_ACCOUNT and unwanted.role in ADMINISTERING:
-            await _not_the_last(connection, person)
+        await _not_the_last(connection, person, without=(unwanted,))
         if not await changes.revoke_role(connection, person.person_id, unwanted):
             raise Refused(409, "No such role", "It was taken away already.")
         detail = {"changed": "revoked", "login": person.login, "role": unwanted.role.value}
@@ -159,8 +158,10 @@ CHANGES: Final[dict[str, PersonEdit]] = {
 }
 
 
-async def _not_the_last(connection: Connection, person: Person) -> None:
-    if await changes.list_admins(connection) == (person.person_id,):
+async def _not_the_last(
+    connection: Connection, person: Person, *, without: Sequence[RoleGrant] | None = None
+) -> None:
+    if await changes.is_last_admin(connection, person, without=without):
         last = _("%(login)s is the last administrator of every account. Add another one first.")
         text = last % {"login": person.login}
         raise Refused(409, "The last administrator", text)
