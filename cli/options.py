@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sized
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from typing import Final, TypeVar
 
 from redis.asyncio import Redis
@@ -119,6 +120,13 @@ def with_pool(call: Callable[[Pool], Awaitable[Value]], url: str | None = None) 
             return await call(source)
 
     return asyncio.run(run())
+
+
+def note_misspelt(found: Sized, account: str | None) -> None:
+    """Name an account without settings of which nothing was found: its name may be misspelt."""
+    if account and not found:
+        module = import_module("cli.accounts.store_account")  # it takes a command 0.2 s to load
+        with_pool(lambda source: module.warn_without_settings(source, account))
 
 
 def with_redis(

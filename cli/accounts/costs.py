@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import with_pool
+from cli.options import note_misspelt, with_pool
 from cli.output import emit, fail, printable
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 from worker.spreadsheet import harmless
@@ -55,6 +55,7 @@ def costs(
         _print_csv(rows, columns)
     else:
         emit(rows, columns)
+    note_misspelt(rows, account)
 
 
 def _keys(text: str) -> tuple[CostKey, ...]:

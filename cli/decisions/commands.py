@@ -16,7 +16,7 @@ from cli.decisions.filter_options import FilteredCommand
 from cli.decisions.tail import follow
 from cli.decisions.view import decision_details, decision_table
 from cli.exit_codes import ExitCode
-from cli.options import read_audit, read_lists
+from cli.options import note_misspelt, read_audit, read_lists
 from cli.output import emit, emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal
 from cli.output_file import Force, output_file
 from cli.review import rulings as review
@@ -80,6 +80,7 @@ def list_(
             )
     else:
         emit(page.rows, (), fields=fields)
+    note_misspelt(page.rows, filters.user_id)
     if page.searched_to:
         print_message(
             f"searched back to {page.searched_to:%Y-%m-%d %H:%M:%S}Z; the next page continues from there",

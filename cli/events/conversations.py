@@ -11,7 +11,7 @@ import typer
 from cli.accounts.store_account import login
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.options import read_audit, with_pool
+from cli.options import note_misspelt, read_audit, with_pool
 from cli.output import emit, fail, stdout_is_terminal
 from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
@@ -58,6 +58,7 @@ def list_(
         lambda source: conversation_owners.list_with_people(source, chosen, now=now, limit=limit)
     )
     emit([_row(record, now) for record in found], COLUMNS)
+    note_misspelt(found, account)
 
 
 @app.command(cls=FilteredCommand)

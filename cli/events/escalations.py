@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from cli.options import with_pool
+from cli.options import note_misspelt, with_pool
 from cli.output import emit, fail
 from db.escalations.listing import EscalationFilters, EscalationRecord, EscalationState, list_escalations
 
@@ -50,6 +50,7 @@ def list_(
     last = _cursor(after)
     found = with_pool(lambda source: list_escalations(source, filters, limit=limit, after=last))
     emit([_row(each) for each in found], COLUMNS)
+    note_misspelt(found, account)
 
 
 def _state(text: str) -> EscalationState | None:

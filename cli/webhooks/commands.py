@@ -14,7 +14,7 @@ import typer
 
 from cli.accounts.store_account import warn_without_settings
 from cli.exit_codes import ExitCode
-from cli.options import settings_of
+from cli.options import note_misspelt, settings_of
 from cli.output import emit, fail
 from cli.review.store import who, with_store
 from db import access_log
@@ -105,6 +105,7 @@ def list_(
     chosen = None if account is None else (account,)
     found = _run(lambda source: endpoints.list_endpoints(source, chosen))
     emit([asdict(each) for each in found], COLUMNS)
+    note_misspelt(found, None if account == EVERY_ACCOUNT else account)
 
 
 @app.command()
