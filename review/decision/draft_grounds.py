@@ -53,7 +53,7 @@ def decision_grounds(record: DecisionRecord, draft: AssessedDraft) -> ReplyGroun
     if assessment is not None and assessment.sentences:
         return quoted_grounds(assessment, draft.passages, draft=draft.text or "", verbatim=draft.kept)
     text = draft.text or record.row["reply_text"] or stopped_draft(record) or ""
-    return grounds_of(text, draft.passages, language=record.snapshot.language, verbatim=draft.kept)
+    return grounds_of(text, draft.passages, verbatim=draft.kept)
 
 
 def decision_reading(record: DecisionRecord, draft: AssessedDraft, *, covered: bool) -> ShownReading | None:

@@ -94,17 +94,15 @@ def passages_of_held(held: HeldText, stored: Mapping[str, StoredPassage]) -> tup
     )
 
 
-def grounds_of(
-    draft: str, passages: Sequence[ShownPassage], *, language: str | None, verbatim: bool
-) -> ReplyGrounds:
+def grounds_of(draft: str, passages: Sequence[ShownPassage], *, verbatim: bool) -> ReplyGrounds:
     """The passages of a draft; in one without citations, those that its sentences repeat count as cited."""
-    sentences = [(each, _units(without_citations(each))) for each in _sentences(draft, language)]
+    sentences = [(each, _units(without_citations(each))) for each in sentences_with_citations(draft)]
     named = {number for each, _ in sentences for number in cited_numbers(each)}
     numbered = any(each.number in named for each in passages)
     found = []
     for passage in passages:
         citing = [said for each, said in sentences if not numbered or passage.number in cited_numbers(each)]
-        spans = _repeated(passage.text or "", citing, language)
+        spans = _repeated(passage.text or "", citing)
         cited = passage.number in named if numbered else bool(spans)
         html = None if passage.text is None else cited_html(passage.text, spans)
         found.append(Ground(passage=passage, html=html, cited=cited, matched=bool(spans)))
@@ -116,9 +114,9 @@ def grounds_of(
     )
 
 
-def _repeated(text: str, said: Sequence[frozenset[str]], language: str | None) -> tuple[TextRange, ...]:
+def _repeated(text: str, said: Sequence[frozenset[str]]) -> tuple[TextRange, ...]:
     """The sentence of a passage that repeats most words of each of the draft's sentences."""
-    places = [(span, _units(text[slice(*span)])) for span in sentence_spans(text, language or "en")]
+    places = [(span, _units(text[slice(*span)])) for span in sentence_spans(text)]
     found = set()
     for units in said:
         best = max(places, key=lambda place: len(units & place[1]), default=None)
@@ -137,10 +135,6 @@ def _stored(number: int, each: SnapshotPassage, stored: Mapping[str, StoredPassa
         document_id=kept.document_id if kept else None,
         source=kept.source if kept else "",
     )
-
-
-def _sentences(draft: str, language: str | None) -> list[str]:
-    return sentences_with_citations(draft, language or "en")
 
 
 def _units(text: str) -> frozenset[str]:

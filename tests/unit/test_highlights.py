@@ -155,9 +155,7 @@ def shown(*texts: str | None) -> tuple[ShownPassage, ...]:
 
 def test_the_cited_sentence_is_marked_inside_its_passage() -> None:
     """Only in the passage whose number the draft names, and only that sentence."""
-    found = grounds_of(
-        "We are open from nine to six on weekdays [1].", shown(HOURS, RETURNS), language="en", verbatim=False
-    )
+    found = grounds_of("We are open from nine to six on weekdays [1].", shown(HOURS, RETURNS), verbatim=False)
 
     assert [each.passage.number for each in found.cited] == [1]
     assert found.cited[0].html == (
@@ -170,7 +168,7 @@ def test_the_cited_sentence_is_marked_inside_its_passage() -> None:
 
 def test_a_draft_without_numbers_rests_on_what_it_repeats() -> None:
     """Designs without citations get the passages whose sentences are closest."""
-    found = grounds_of("Keep the receipt of your goods.", shown(HOURS, RETURNS), language=None, verbatim=True)
+    found = grounds_of("Keep the receipt of your goods.", shown(HOURS, RETURNS), verbatim=True)
 
     assert [each.passage.number for each in found.cited] == [2]
     assert "<mark" in str(found.cited[0].html)
@@ -182,7 +180,6 @@ def test_nothing_is_marked_that_the_draft_does_not_say() -> None:
     found = grounds_of(
         "Elephants sleep [1]. They dream [2].",
         shown("<b>x</b> Parking is free.", None),
-        language="en",
         verbatim=False,
     )
 

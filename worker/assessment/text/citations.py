@@ -88,10 +88,10 @@ def citation_check(draft: str, passages: Sequence[Passage]) -> CitationCheck:
     )
 
 
-def sentences_with_citations(draft: str, language: str = "en") -> list[str]:
+def sentences_with_citations(draft: str) -> list[str]:
     """Sentences with a letter or digit; a citation after the full stop belongs to the ended sentence."""
     parts: list[str] = []
-    for start, end in sentence_spans(draft, language):
+    for start, end in sentence_spans(draft):
         part = draft[start:end].strip()
         lead = _CITATION.match(part)
         if lead is not None and parts:

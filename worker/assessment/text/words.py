@@ -146,23 +146,17 @@ def _is_informative(unit: str) -> bool:
     return not unit.isdigit() and (len(unit) > 1 or is_unspaced(unit))
 
 
-def sentence_spans(text: str, language: str = "en") -> tuple[tuple[int, int], ...]:
-    """Half-open ranges of the sentences and list items with a letter or digit, by ICU's rules."""
-    return _sentence_spans(text, language)
-
-
 @once
-def _sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    return tuple(
-        span for line in _LINE.finditer(text) for span in _spans_of(line.group(), line.start(), language)
-    )
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Half-open ranges of the sentences and list items with a letter or digit, by ICU's rules for English."""
+    return tuple(span for line in _LINE.finditer(text) for span in _spans_of(line.group(), line.start()))
 
 
-def _spans_of(line: str, start: int, language: str) -> Iterator[tuple[int, int]]:
+def _spans_of(line: str, start: int) -> Iterator[tuple[int, int]]:
     if line.isascii() and _ONE_SENTENCE.fullmatch(line):
         pieces: Iterable[str] = (line,)
     else:
-        pieces = SentenceBreaker(line, language)  # segments() counts UTF-16 units, pieces do not
+        pieces = SentenceBreaker(line, "en")  # segments() counts UTF-16 units, pieces do not
     for piece in _whole(pieces):
         if _LETTER_OR_DIGIT.search(piece):
             yield start, start + len(piece)
