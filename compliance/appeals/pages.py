@@ -12,7 +12,6 @@ from compliance.appeals import outcomes, records
 from compliance.appeals.outcomes import NewOutcome
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealOutcome, AppealRefused, AppealState
 from compliance.words import refusal_text
-from db import access_log
 from db.access_log import LoggedAction
 from db.audit import decision_context, settings_snapshot
 from db.audit.settings_snapshot import SettingsVersion
@@ -158,13 +157,13 @@ async def store_outcome(
     )
     async with visit.store.writing() as connection:
         decided = await outcomes.decide_appeal(connection, new, visit.now)
-        entry = visit.entry(
+        await visit.log(
             LoggedAction.APPEAL,
             user_id=appeal.user_id,
             decision_id=appeal.decision_id,
             detail={"appeal": str(appeal.id), "outcome": outcome, "effect": decided.effect} | detail,
+            connection=connection,
         )
-        await access_log.append_entry(connection, entry)
     return decided
 
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.connection import Connection
 from db.people import records
@@ -77,10 +76,13 @@ async def add_to_queue(visit: Visit) -> Response:
             now=visit.now,
         )
         detail = {"queue": queue.name, "for": login}
-        entry = visit.entry(
-            LoggedAction.QUEUE, user_id=subject.user_id, decision_id=subject.id, detail=detail
+        await visit.log(
+            LoggedAction.QUEUE,
+            user_id=subject.user_id,
+            decision_id=subject.id,
+            detail=detail,
+            connection=connection,
         )
-        await access_log.append_entry(connection, entry)
     return review_pages.redirect_to_decision(visit, subject.id, "leads")
 
 
@@ -108,13 +110,13 @@ async def set_golden_answer(visit: Visit) -> Response:
             raise Refused(410, "The decision is gone", str(gone)) from gone
         except ReviewRejected as rejected:
             raise Refused(400, "Invalid known answer", str(rejected)) from rejected
-        entry = visit.entry(
+        await visit.log(
             LoggedAction.KNOWN_ANSWER,
             user_id=subject.user_id,
             decision_id=subject.id,
             detail={"known answer": "forgotten" if forget else "given"},
+            connection=connection,
         )
-        await access_log.append_entry(connection, entry)
     return review_pages.redirect_to_decision(visit, subject.id, "leads")
 
 

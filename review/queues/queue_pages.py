@@ -7,7 +7,6 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.connection import Connection
 from db.reviews import claims, queue_loads, queues, rulings
@@ -96,7 +95,7 @@ async def create_queue(visit: Visit) -> Response:
                 now=visit.now,
             )
             detail = {"opened": str(queue_id), "name": new_queue.name}
-            await access_log.append_entry(connection, visit.entry(LoggedAction.QUEUE, detail=detail))
+            await visit.log(LoggedAction.QUEUE, detail=detail, connection=connection)
             opened = await queues.get_queue(connection, queue_id)
     except ReviewRejected as rejected:
         return await _index(visit, status=400, problem=str(rejected), form=form)
@@ -120,9 +119,7 @@ async def close_queue(visit: Visit) -> Response:
         queue = await _closable(visit, connection)
         if not await queues.close_queue(connection, queue.id, visit.now):
             raise CLOSED_ALREADY
-        await access_log.append_entry(
-            connection, visit.entry(LoggedAction.QUEUE, detail={"closed": str(queue.id)})
-        )
+        await visit.log(LoggedAction.QUEUE, detail={"closed": str(queue.id)}, connection=connection)
     return visit.redirect("queues", query=f"closed={queue.id}")
 
 

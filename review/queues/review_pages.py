@@ -10,7 +10,6 @@ from uuid import UUID
 
 from starlette.responses import RedirectResponse, Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.connection import Connection
 from db.reviews import claims, exchanges, queue_items, queues, rulings, withdrawal
@@ -96,13 +95,13 @@ async def withdraw(
         raise Refused(409, "Too late to undo", str(late)) from late
     except ReviewRejected as rejected:
         raise Refused(409, "Cannot be undone", str(rejected)) from rejected
-    entry = visit.entry(
+    await visit.log(
         LoggedAction.UNDO,
         user_id=review.user_id,
         decision_id=review.decision_id,
         detail={"review": str(review_id), "effect": withdrawn.effect} | detail,
+        connection=connection,
     )
-    await access_log.append_entry(connection, entry)
     return review, withdrawn
 
 
@@ -137,8 +136,9 @@ async def redirect_to_next(
             return visit.redirect("queue_done", "undone=1" if undone else "", queue_id=queue_id)
         if claim is None:
             return visit.redirect("queues", f"empty={queue_id}")
-        entry = visit.entry(LoggedAction.CLAIM, user_id=claim.user_id, decision_id=claim.decision_id)
-        await access_log.append_entry(connection, entry)
+        await visit.log(
+            LoggedAction.CLAIM, user_id=claim.user_id, decision_id=claim.decision_id, connection=connection
+        )
     query = urlencode({"item": str(claim.decision_id)} | ({"undone": str(ruled_on)} if undone else {}))
     return RedirectResponse(f"/decisions/{claim.decision_id}?{query}", status_code=303)
 
@@ -166,13 +166,13 @@ async def store_submission(visit: Visit, submission: Submission, **detail: objec
         visit.require(Right.REVIEW, subject.user_id)
         stored = await store_review(connection, submission, visit.now)
         review = stored.review
-        entry = visit.entry(
+        await visit.log(
             LoggedAction.REVIEW,
             user_id=subject.user_id,
             decision_id=subject.id,
             detail={"ruling": review.ruling, "effect": review.effect, "source": review.source} | detail,
+            connection=connection,
         )
-        await access_log.append_entry(connection, entry)
     return stored
 
 

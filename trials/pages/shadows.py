@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.reviews import queues
 from db.reviews.queues import NewQueue, QueueKind
@@ -58,8 +57,7 @@ async def open_queue(visit: Visit) -> Response:
                 shadow=shadow.trial_id,
             )
             detail = {"opened": str(queue_id), "shadow": str(shadow.trial_id)}
-            entry = visit.entry(LoggedAction.QUEUE, user_id=account, detail=detail)
-            await access_log.append_entry(connection, entry)
+            await visit.log(LoggedAction.QUEUE, user_id=account, detail=detail, connection=connection)
     except ReviewRejected as rejected:
         raise Refused(409, _("The queue was not opened"), str(rejected)) from rejected
     await fill_queues_of(visit.store.pool, shadow.trial_id)
