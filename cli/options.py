@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sized
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -163,3 +165,12 @@ def time_of(option: str, text: str | None) -> datetime | None:
         raise fail(
             f"{option}: expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
         ) from error
+
+
+def who() -> str:
+    """The user of this shell as the audit names one; a container's user may have a number and no name."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = f"uid {os.getuid()}"
+    return f"{name} (command line)"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
-import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from cli.options import database_url, own_connections
+from cli.options import database_url, own_connections, who
 from cli.output import print_message
 from db.account_settings import account_versions, accounts
 from db.documents import storage
@@ -39,7 +37,7 @@ async def create(user_id: str) -> int:
     account = new_account(user_id)
     async with own_connections(database_url()) as source:
         try:
-            return await accounts.store_account(source, account, changed_by=login(), expected=0)
+            return await accounts.store_account(source, account, changed_by=who(), expected=0)
         except accounts.VersionMoved as moved:
             expected = f"expected a new account, but {user_id} has version {moved.in_force}"
             raise AccountRejected([("user_id", expected)]) from moved
@@ -59,18 +57,10 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
                 _require_no_errors(await asyncio.to_thread(rule_problems, account, recent))
             try:
                 return await accounts.store_account(
-                    source, account, changed_by=login(), expected=account.version
+                    source, account, changed_by=who(), expected=account.version
                 )
             except accounts.VersionMoved:
                 continue  # apply the changes to the version stored meanwhile
-
-
-def login() -> str:
-    """Login name of the user; a container's user may have a number and no name."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
 
 
 async def warn_without_settings(source: Pool, user_id: str) -> None:

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.options import note_misspelt, read_audit, with_pool
+from cli.options import note_misspelt, read_audit, who, with_pool
 from cli.output import emit, fail, stdout_is_terminal
 from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
@@ -165,7 +164,7 @@ async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
         user_id=ids.user_id,
         conversation_id=ids.conversation_id,
         people_until=idle_end(settings, now),
-        changed_by=login(),
+        changed_by=who(),
         cause=OwnerCause.COMMAND,
     )
     await conversation_owners.take_conversation(source, takeover, now)
@@ -174,6 +173,6 @@ async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
 
 async def _release(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
     now = datetime.now(UTC)
-    if not await conversation_owners.release_conversation(source, ids, released_by=login(), now=now):
+    if not await conversation_owners.release_conversation(source, ids, released_by=who(), now=now):
         return None
     return await conversation_owners.load_owner(source, ids)

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.events.letters import DROPPED, RETRIED, drop_all, republish
 from cli.exit_codes import ExitCode
-from cli.options import time_of, with_pool
+from cli.options import time_of, who, with_pool
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.buried.letters import LetterFilter, StoredLetter, find_letters, log_reading
@@ -218,5 +217,5 @@ def _row(letter: StoredLetter, *, texts: bool) -> dict[str, Any]:
 
 def _log_reading(account: str | None, **detail: str | int) -> None:
     shown = {"what": "dead letters"} | detail
-    entry = LogEntry(action=LoggedAction.DEAD_LETTER, person=login(), user_id=account, detail=shown)
+    entry = LogEntry(action=LoggedAction.DEAD_LETTER, person=who(), user_id=account, detail=shown)
     with_pool(lambda source: log_reading(source, entry))

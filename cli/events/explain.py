@@ -14,11 +14,10 @@ from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
-from cli.accounts.store_account import login
 from cli.events.event_report import SENTENCES, EventReport, EventState, combine
 from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import read_audit, require_settings, stream_settings, with_pool, with_redis
+from cli.options import read_audit, require_settings, stream_settings, who, with_pool, with_redis
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
 from db.access_log import LogEntry, LoggedAction
 from db.audit import event_outcomes
@@ -102,7 +101,7 @@ def _log_reading(event_id: str, stored: EventOutcomes) -> None:
         if each.texts is not None and each.texts.held is not None:
             entry = LogEntry(
                 action=LoggedAction.REVEAL,
-                person=login(),
+                person=who(),
                 user_id=each.user_id,
                 decision_id=each.decision_id,
                 detail={"event_id": event_id},

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from cli.accounts.store_account import login
-from cli.options import database_url, own_connections, settings_of, stream_settings
+from cli.options import database_url, own_connections, settings_of, stream_settings, who
 from db.access_log import LogEntry, LoggedAction
 from db.buried.letters import StoredLetter, drop_letters, locked_letter, set_retried
 from db.pool import Pool
@@ -82,4 +81,4 @@ async def _drop(source: Pool, account: str | None, entries: Sequence[str]) -> fr
 
 def _entry(account: str | None, change: str, **detail: Any) -> LogEntry:
     known = {"what": "dead letters", "change": change} | detail
-    return LogEntry(action=LoggedAction.DEAD_LETTER, person=login(), user_id=account, detail=known)
+    return LogEntry(action=LoggedAction.DEAD_LETTER, person=who(), user_id=account, detail=known)

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections, settings_of, stream_settings, time_of
+from cli.options import database_url, own_connections, settings_of, stream_settings, time_of, who
 from cli.output import emit, fail, print_message
 from db.repair.model import Breach, FoundBreach
 from tasks.repair.context import RepairContext
@@ -96,7 +95,7 @@ async def _run(
         async with own_connections(database_url()) as source:
             context = RepairContext(
                 pool=source, redis=redis, settings=settings, now=datetime.now(UTC), since=_kept(since),
-                older_than=older_than, limit=limit, person=login(), is_chosen=is_chosen,
+                older_than=older_than, limit=limit, person=who(), is_chosen=is_chosen,
             )  # fmt: skip
             _, emptied = await lost_replies(context)
             found = await _twice(context, kinds)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.options import settings_of
+from cli.options import settings_of, who
 from cli.output import emit, fail, print_message
 from cli.review.person import LoginArgument, found_person, people_entry, print_change, require_other_admin
 from cli.review.roles import add_person, grant, revoke
-from cli.review.store import stored, who, with_store
+from cli.review.store import stored, with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection

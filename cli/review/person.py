@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail, print_message
-from cli.review.store import who
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.people import changes, records

@@ -9,9 +9,10 @@ import typer
 from uuid_utils.compat import uuid7
 
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail
 from cli.review.person import LoginArgument, found_person, people_entry, print_change, require_other_admin
-from cli.review.store import stored, who
+from cli.review.store import stored
 from db import access_log
 from db.connection import Connection
 from db.people import api_tokens, changes, records

@@ -14,8 +14,9 @@ import orjson
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail, print_message
-from cli.review.store import who, with_store
+from cli.review.store import with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from cli.accounts.store_account import login
 from cli.options import database_url, settings_of
 from db.connection import Connection
 from db.pool import check_reachable
@@ -46,8 +45,3 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
             return await work(store)
 
     return asyncio.run(run())
-
-
-def who() -> str:
-    """The user at the command line, for the access log."""
-    return f"{login()} (command line)"

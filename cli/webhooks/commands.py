@@ -14,9 +14,9 @@ import typer
 
 from cli.accounts.store_account import warn_without_settings
 from cli.exit_codes import ExitCode
-from cli.options import note_misspelt, settings_of
+from cli.options import note_misspelt, settings_of, who
 from cli.output import emit, fail
-from cli.review.store import who, with_store
+from cli.review.store import with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import settings_of, with_pool
+from cli.options import settings_of, who, with_pool
 from cli.output import emit, emit_json, fail, print_message, stdout_is_terminal
 from compliance.erasure import records
 from compliance.erasure.job import ErasureParts, run_erasure, signing_key
@@ -51,7 +50,7 @@ def request(
     """
     if kind is ErasureKind.ACCOUNT and subject != account:
         raise fail("subject: expected the account's name again, to be sure")
-    new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by=login())
+    new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by=who())
     try:
         found = with_pool(lambda source: _request(source, new))
     except ErasureHeld:
@@ -147,7 +146,7 @@ def _row(found: Erasure) -> dict[str, Any]:
 
 def _entry(change: str, user_id: str, erasure_id: UUID | None = None) -> LogEntry:
     detail = {"change": change} | ({"erasure": str(erasure_id)} if erasure_id else {})
-    return LogEntry(action=LoggedAction.ERASURE, person=login(), user_id=user_id, detail=detail)
+    return LogEntry(action=LoggedAction.ERASURE, person=who(), user_id=user_id, detail=detail)
 
 
 async def _request(source: Pool, new: NewErasure) -> Erasure:
@@ -162,7 +161,7 @@ async def _confirm(source: Pool, erasure_id: UUID, *, here: bool) -> Erasure | N
         return None
     if found.confirmed_at is None:
         logged = _entry("confirmed", found.user_id, erasure_id)
-        if await records.confirm_erasure(source, erasure_id, login(), logged=logged) is None:
+        if await records.confirm_erasure(source, erasure_id, who(), logged=logged) is None:
             return None
     return await _advanced(source, erasure_id, to_the_end=True) if here else found
 

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import time_of, with_pool
+from cli.options import time_of, who, with_pool
 from cli.output import emit, fail
 from compliance.erasure import legal_holds
 from compliance.erasure.legal_holds import (
@@ -54,7 +53,7 @@ def place(
     """
     if not 0 < len(reason.strip()) <= REASON_CHARS:
         raise fail(f"reason: expected 1 to {REASON_CHARS} characters")
-    by, end = login(), time_of("--until", until)
+    by, end = who(), time_of("--until", until)
     new = NewHold(user_id=account, kind=kind, subject=subject, reason=reason.strip(), placed_by=by, until=end)
     logged = LogEntry(action=LoggedAction.HOLD, person=by, user_id=account, detail=placed_detail(new))
     now = datetime.now(UTC)
@@ -85,9 +84,9 @@ def release(hold: Annotated[UUID, typer.Argument(help="The id of the hold.")]) -
         if found is None:
             return None
         logged = LogEntry(
-            action=LoggedAction.HOLD, person=login(), user_id=found.user_id, detail={"released": str(hold)}
+            action=LoggedAction.HOLD, person=who(), user_id=found.user_id, detail={"released": str(hold)}
         )
-        return await legal_holds.release_hold(source, hold, login(), datetime.now(UTC), logged=logged)
+        return await legal_holds.release_hold(source, hold, who(), datetime.now(UTC), logged=logged)
 
     if (released := with_pool(run)) is None:
         raise fail(f"hold: expected one that is not released, got {hold}", code=ExitCode.NEGATIVE)

@@ -1017,3 +1017,15 @@ def test_a_command_demands_only_the_variables_it_uses(
     assert ended.err.startswith("the environment is not usable:\n")
     assert {line for line in ended.err.splitlines() if line.startswith("  ")} == said
     assert "hunter2" not in ended.err
+
+
+def test_the_user_of_a_shell_has_one_name_that_no_person_has(shell: Shell, database_url: str) -> None:
+    """In the versions of settings as in the endpoints of webhooks: a login of the pages is another one."""
+    shell.run("accounts", "create", "chandler")
+    shell.run("webhooks", "add", "chandler", "https://example.org/hooks")
+    (endpoint,) = shell.run("webhooks", "list", "--account", "chandler").rows
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute("SELECT changed_by FROM ai_rules WHERE user_id = 'chandler'").fetchone()
+
+    assert row == (endpoint["created_by"],)
+    assert endpoint["created_by"].endswith(" (command line)")

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool
@@ -55,7 +55,7 @@ def add(
             asked,
             now=datetime.now(UTC),
             made_by=CandidateSource.PERSON,
-            created_by=login(),
+            created_by=who(),
             note=note,
             logged=_entry(user_id, {"candidate": "added", "settings": sorted(asked)}),
         )
@@ -95,4 +95,4 @@ def withdraw(candidate_id: Annotated[str, typer.Argument(help="The id of a candi
 
 
 def _entry(user_id: str, detail: dict[str, Any]) -> LogEntry:
-    return LogEntry(action=LoggedAction.SETTINGS, person=login(), user_id=user_id, detail=detail)
+    return LogEntry(action=LoggedAction.SETTINGS, person=who(), user_id=user_id, detail=detail)

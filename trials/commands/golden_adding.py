@@ -12,8 +12,8 @@ from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail, print_message
 from db.pool import Pool
 from trials.commands.shared import GoldenAccount, SetName, actor, found_set, id_of, log_reading, run
@@ -134,8 +134,8 @@ async def _chosen(
     """The decisions of ``--decision`` with their label; without ``--expect`` those with agreed reviews."""
     if not expect:
         return await agreed_decisions(source, account, ids) if ids else ()
-    label = GoldenLabel(expected=expect, labelled_by=login())
-    return tuple(LabelledDecision(decision_id=each, labelled_by=login(), label=label) for each in set(ids))
+    label = GoldenLabel(expected=expect, labelled_by=who())
+    return tuple(LabelledDecision(decision_id=each, labelled_by=who(), label=label) for each in set(ids))
 
 
 def _imported(lines: Iterable[bytes], account: str, now: datetime, wrong: list[str]) -> Iterator[GoldenItem]:

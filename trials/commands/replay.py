@@ -13,10 +13,9 @@ from uuid import UUID
 
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
 from cli.optional import WithFilters
-from cli.options import database_url, own_connections, settings_of
+from cli.options import database_url, own_connections, settings_of, who
 from cli.output import emit_json, fail, print_message, progress_bar, screen, stdout_is_terminal, table
 from db.access_log import LogEntry, LoggedAction
 from db.model_servers.stored import with_stored_servers
@@ -173,12 +172,12 @@ async def _deliver(delivery: ReplayDelivery, made: ReplayedDecision, candidate: 
     stored = made.stored
     entry = LogEntry(
         action=LoggedAction.ANSWER,
-        person=login(),
+        person=who(),
         user_id=stored.user_id,
         decision_id=stored.decision_id,
         detail={"replay": candidate or "settings"},
     )
-    return await delivery.send(made, datetime.now(UTC), sent_by=login(), logged=entry)
+    return await delivery.send(made, datetime.now(UTC), sent_by=who(), logged=entry)
 
 
 @contextmanager

@@ -10,9 +10,8 @@ from uuid import UUID
 import orjson
 import typer
 
-from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
-from cli.options import with_pool
+from cli.options import who, with_pool
 from cli.output import fail
 from db.access_log import LogEntry, LoggedAction, append_entry
 from db.account_settings.accounts import current_account, is_used
@@ -117,7 +116,7 @@ def run_step(work: Callable[[Pool], Awaitable[Value]]) -> Value:
 
 def actor(reason: str = "") -> Actor:
     """The user of this shell, now."""
-    return Actor(made_by=login(), reason=reason, now=datetime.now(UTC))
+    return Actor(made_by=who(), reason=reason, now=datetime.now(UTC))
 
 
 async def tried_settings(
@@ -140,6 +139,6 @@ async def tried_settings(
 
 async def log_shell(source: Pool, action: LoggedAction, user_id: str, detail: dict[str, Any]) -> None:
     """Write to the access log what the user of this shell did or read."""
-    entry = LogEntry(action=action, person=login(), user_id=user_id, detail=detail)
+    entry = LogEntry(action=action, person=who(), user_id=user_id, detail=detail)
     async with checkout(source) as connection:
         await append_entry(connection, entry)
