@@ -118,7 +118,7 @@ async def list_appeals(visit: Visit) -> Response:
 
 async def get_appeal(visit: Visit) -> Response:
     """One appeal."""
-    appeal = await pages.load_visible(visit, Right.REVIEW)
+    appeal = await pages.load_visible(visit)
     async with visit.store.reading() as connection:
         hidden = await pages.hidden_from(visit, connection, appeal)
     if hidden:
@@ -134,7 +134,7 @@ async def get_appeal(visit: Visit) -> Response:
 
 async def decide(visit: Visit) -> Response:
     """Store the outcome of an appeal; 409 names why the person may not, or what changed."""
-    appeal = await pages.load_visible(visit, Right.REVIEW)
+    appeal = await pages.load_visible(visit)
     body = await read_body(visit, NewOutcomeBody)
     try:
         decided = await pages.store_outcome(

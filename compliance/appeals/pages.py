@@ -92,7 +92,7 @@ async def reveal_texts(visit: Visit) -> Response:
 
 async def decide(visit: Visit) -> Response:
     """Store the outcome."""
-    appeal = await load_visible(visit, Right.REVIEW)
+    appeal = await load_visible(visit)
     try:
         await store_outcome(
             visit, appeal, visit.field("outcome"), visit.field("statement"), visit.field("reason")
@@ -108,7 +108,7 @@ async def decide(visit: Visit) -> Response:
 
 async def undo(visit: Visit) -> Response:
     """Withdraw the outcome's review: the appeal is open again."""
-    appeal = await load_visible(visit, Right.REVIEW)
+    appeal = await load_visible(visit)
     if appeal.review_id is None:
         raise Refused(409, _("Cannot be undone"), _("There is no outcome that could be undone."))
     async with visit.store.writing() as connection:
@@ -116,18 +116,18 @@ async def undo(visit: Visit) -> Response:
     return visit.redirect("appeal", appeal_id=appeal.id)
 
 
-async def load_visible(visit: Visit, right: Right) -> Appeal:
+async def load_visible(visit: Visit) -> Appeal:
     """The appeal of the path.
 
     Raises:
-        Refused: 404, there is none, or on an account that the person may not see; 403 without the right.
+        Refused: 404, there is none, or on an account that the person may not see; 403 without a review right.
     """
     appeal_id = visit.path_id("appeal_id", NOT_FOUND)
     async with visit.store.reading() as connection:
         appeal = await records.get_appeal(connection, appeal_id)
     if appeal is None or not visit.may(Right.VIEW, appeal.user_id):
         raise NOT_FOUND
-    visit.require(right, appeal.user_id)
+    visit.require(Right.REVIEW, appeal.user_id)
     return appeal
 
 
@@ -175,7 +175,7 @@ def _place(visit: Visit) -> UUID | None:
 
 
 async def _show(visit: Visit, *, status: int = 200, problem: str = "", revealed: bool = False) -> Response:
-    appeal = await load_visible(visit, Right.REVIEW)
+    appeal = await load_visible(visit)
     async with visit.store.reading() as connection:
         made = await load_as_made(visit, connection, appeal.decision_id, revealed=revealed)
     if made is not None and made.blind and appeal.outcome is not None:

@@ -21,7 +21,6 @@ from review.figures import ranges
 from review.figures.ranges import Range
 from review.http.visit import Visit
 
-DEFAULT_RANGE: Final = "30d"
 GROUPED: Final = 1_000
 """Newest decisions with suggestions that a page groups; the command line groups more."""
 SHOWN: Final = 25
@@ -48,7 +47,7 @@ async def show_suggestions(visit: Visit) -> Response:
     """The topics of a range; with ``topic`` all decisions of that topic."""
     user_id = account_of_path(visit)
     parameters = visit.request.query_params
-    chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
+    chosen, problem = ranges.chosen_range(parameters, visit.now)
     key = parameters.get("topic") or None
     examples = EXAMPLES if key is None else TOPIC_DECISIONS
     shown = MOST_TOPICS if "all" in parameters else SHOWN
@@ -80,7 +79,7 @@ def parse_suggestion_range(visit: Visit, parameters: Mapping[str, str]) -> Range
         BadRange: a value is not usable.
     """
     values = {name: value.strip() for name, value in parameters.items()}
-    return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
+    return ranges.parse_range(values, visit.now, default=ranges.MONTH)
 
 
 async def load_visible_suggestions(

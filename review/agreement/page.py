@@ -32,7 +32,6 @@ class BasisWords:
     about: str
 
 
-DEFAULT_RANGE: Final = "30d"
 MOST_LINES: Final = 100
 """Lines of a table; a link shows the others."""
 CountedAgreement: TypeAlias = tuple[dict[str, int], Basis, AgreementTables]
@@ -126,7 +125,7 @@ def parse_agreement_query(visit: Visit, parameters: Mapping[str, str]) -> Agreem
         Refused: 403 or 404, the person may not see or lead the account.
     """
     values = {name: value.strip() for name, value in parameters.items() if value.strip()}
-    chosen = ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
+    chosen = ranges.parse_range(values, visit.now, default=ranges.MONTH)
     basis, sort, account = values.get("basis"), values.get("sort", "reviews"), values.get("account")
     if basis is not None and basis not in list(Basis):
         raise BadRange(not_of_list("basis", Basis, basis))

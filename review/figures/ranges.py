@@ -20,6 +20,8 @@ LONGEST: Final = 366 * DAY
 NAMED: Final = {"24h": (DAY, HOUR), "7d": (7 * DAY, 6 * HOUR), "30d": (30 * DAY, DAY)}
 """Name -> length and step."""
 DEFAULT: Final = "24h"
+MONTH: Final = "30d"
+"""The default of pages on reviews and suggestions, of which a day has few."""
 STEPS: Final = ((2 * DAY, HOUR), (10 * DAY, 6 * HOUR), (92 * DAY, DAY), (LONGEST, 7 * DAY))
 """Longest range of each step, for ranges that are not named."""
 AGAINST: Final = ("before", "week")
@@ -93,13 +95,13 @@ def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = 
     return replace(chosen, back=WEEK, against=against) if is_week else chosen
 
 
-def chosen_range(parameters: Mapping[str, str], now: datetime, *, default: str) -> tuple[Range, str]:
-    """The range of a URL, or the range ``default`` with the problem of an unusable one."""
+def chosen_range(parameters: Mapping[str, str], now: datetime) -> tuple[Range, str]:
+    """The range of a URL, by default ``MONTH``; also with the problem of an unusable one."""
     values = {name: value.strip() for name, value in parameters.items() if value.strip()}
     try:
-        return parse_range(values, now, default=default), ""
+        return parse_range(values, now, default=MONTH), ""
     except BadRange as bad:
-        return parse_range({}, now, default=default), str(bad)
+        return parse_range({}, now, default=MONTH), str(bad)
 
 
 def _parse_range(parameters: Mapping[str, str], now: datetime, default: str) -> Range:

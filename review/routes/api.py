@@ -9,8 +9,7 @@ from db.access_log import LoggedAction
 from db.figures.agreement import Basis
 from db.people.api_tokens import TokenScope
 from review.access import Right
-from review.accounts import limits_page, suggestions_page
-from review.agreement import page as agreement_page
+from review.accounts import limits_page
 from review.agreement.tables import SORTS
 from review.api import (
     answer_shapes,
@@ -66,11 +65,11 @@ FIGURE_FILTERS: Final = (
     Parameter(name="against", text="What `before` is", kind=one_of(*ranges.AGAINST)),
 )
 AGREEMENT_FILTERS: Final = (
-    *_figure_filters(agreement_page.DEFAULT_RANGE),
+    *_figure_filters(ranges.MONTH),
     Parameter(name="basis", text="Which reviews count", kind=one_of(*Basis)),
     Parameter(name="sort", text="Order of the tables", kind=one_of(*SORTS)),
 )
-SUGGESTION_FILTERS: Final = _figure_filters(suggestions_page.DEFAULT_RANGE)
+SUGGESTION_FILTERS: Final = _figure_filters(ranges.MONTH)
 
 API: Final = (
     PageRoute(

@@ -40,7 +40,6 @@ from worker.account_settings import AccountRejected
 from worker.model import Account
 from worker.statistics.reliability import ReliabilityBin, calibration_error, reliability_bins
 
-DEFAULT_RANGE: Final = "30d"
 MOST_LABELS: Final = 50
 
 
@@ -189,7 +188,7 @@ def _labels(sample: CalibrationSample, label: str) -> list[str]:
 
 def _range(visit: Visit, problems: list[str]) -> Range:
     parameters = visit.request.query_params
-    chosen, problem = ranges.chosen_range(parameters, visit.now, default=DEFAULT_RANGE)
+    chosen, problem = ranges.chosen_range(parameters, visit.now)
     if problem:
         problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": problem})
     return chosen

@@ -36,7 +36,6 @@ from trials.store.error_rates import (
     WrongKind,
 )
 
-DEFAULT_RANGE: Final = "30d"
 KINDS: Final = {
     WrongKind.WRONG_BLOCK: mark("Wrong blocks"),
     WrongKind.WRONG_REPLY: mark("Wrong replies"),
@@ -127,7 +126,7 @@ async def download_errors(visit: Visit) -> Response:
 
 
 def _range(visit: Visit) -> tuple[Range, str]:
-    return ranges.chosen_range(visit.request.query_params, visit.now, default=DEFAULT_RANGE)
+    return ranges.chosen_range(visit.request.query_params, visit.now)
 
 
 def _account(visit: Visit) -> str | None:
