@@ -13,6 +13,14 @@ NEVER: Final = datetime(9999, 12, 30, tzinfo=UTC)
 NEAR: Final = timedelta(milliseconds=2)
 
 
+def parsed_id(text: str) -> UUID | None:
+    """The id in a text; None for another text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def uuid_at(at: datetime) -> UUID:
     """A UUIDv7 whose time is ``at``, to the millisecond."""
     return UUID(int=uuid_utils.uuid7(nanoseconds=(at - EPOCH) // timedelta(microseconds=1) * 1000).int)

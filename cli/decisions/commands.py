@@ -27,6 +27,7 @@ from db.audit.decision_list import DecisionPage
 from db.audit.filters import Filters
 from db.audit.search import LIST_COLUMNS
 from db.connection import Connection
+from db.identifiers import parsed_id
 from db.reviews import rulings
 from review.lists.export_layout import Form, Layout
 
@@ -100,10 +101,8 @@ def show(
 
         hushgate decisions show 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
-    try:
-        known_id = UUID(decision_id)
-    except ValueError as error:
-        raise fail(f"id: expected the id of a decision, got {decision_id!r}") from error
+    if (known_id := parsed_id(decision_id)) is None:
+        raise fail(f"id: expected the id of a decision, got {decision_id!r}")
     row = read_lists(lambda connection: _decision_with_reviews(connection, known_id))
     if row is None:
         raise fail(f"id: no decision {decision_id}", code=ExitCode.NEGATIVE)

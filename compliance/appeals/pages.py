@@ -47,7 +47,7 @@ async def list_appeals(visit: Visit) -> Response:
     state = AppealState(wanted) if wanted in frozenset(AppealState) else AppealState.OPEN
     accounts = visit.accounts(Right.REVIEW)
     async with visit.store.reading() as connection:
-        found = await shown_appeals(visit, connection, accounts, state, after=_place(visit))
+        found = await shown_appeals(visit, connection, accounts, state, after=visit.query_id("after"))
         figures = await records.load_figures(connection, accounts, visit.now)
         taken = bool(found) or await records.taken_somewhere(connection, accounts)
     await visit.log(LoggedAction.LIST, detail={"appeals": len(found), "state": state})
@@ -165,13 +165,6 @@ async def store_outcome(
             connection=connection,
         )
     return decided
-
-
-def _place(visit: Visit) -> UUID | None:
-    try:
-        return UUID(visit.request.query_params.get("after", ""))
-    except ValueError:
-        return None
 
 
 async def _show(visit: Visit, *, status: int = 200, problem: str = "", revealed: bool = False) -> Response:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db.access_log import LogEntry, change_logged
-from db.identifiers import uuid_at, uuid_time_bounds
+from db.identifiers import parsed_id, uuid_at, uuid_time_bounds
 from db.pool import Pool, fetch_as, fetch_one_as, fetch_value
 from worker.payload import ID_BYTES
 
@@ -142,10 +142,9 @@ def _subject(new: NewHold) -> str:
         raise HoldRefused(f"subject: expected 1 to {SUBJECT_CHARS} characters, got {len(subject)}")
     if new.kind is not HoldKind.DECISION:
         return subject
-    try:
-        return str(UUID(subject))
-    except ValueError:
-        raise HoldRefused(f"subject: expected the id of a decision, got {subject[:40]!r}") from None
+    if (found := parsed_id(subject)) is None:
+        raise HoldRefused(f"subject: expected the id of a decision, got {subject[:40]!r}")
+    return str(found)
 
 
 async def _covered(source: Pool, new: NewHold, subject: str) -> int:

@@ -129,10 +129,8 @@ def _scopes(visit: Visit) -> frozenset[TokenScope]:
 
 async def revoke_token(visit: Visit) -> Response:
     """Revoke an API token of the person."""
-    try:
-        token_id = UUID(visit.field("token_id"))
-    except ValueError:
-        raise Refused(400, "API token", button_problem()) from None
+    if (token_id := visit.field_id("token_id")) is None:
+        raise Refused(400, "API token", button_problem())
     async with visit.store.writing() as connection:
         done = await api_tokens.revoke_token(connection, visit.person.person_id, token_id, now=visit.now)
         detail = {"changed": "revoked", "token_id": str(token_id)}

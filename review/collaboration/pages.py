@@ -126,10 +126,7 @@ async def show_inbox(visit: Visit) -> Response:
 
 async def mark_read(visit: Visit) -> Response:
     """Mark the mentions on the decision of the form, or all, as read. An open page sends the form itself."""
-    try:
-        decision_id = UUID(visit.field("decision"))
-    except ValueError:
-        decision_id = None
+    decision_id = visit.field_id("decision")
     async with visit.store.writing() as connection:
         await comments.mark_seen(connection, visit.person.person_id, visit.now, decision_id)
     if visit.partial:
@@ -155,10 +152,8 @@ async def assign(visit: Visit) -> Response:
 async def undo(visit: Visit) -> Response:
     """Give the decision back to who had it before the change that the form names."""
     made = await decision_of_path(visit, Right.REVIEW)
-    try:
-        change = UUID(visit.field("change"))
-    except ValueError:
-        raise Refused(400, _("Which change?"), button_problem()) from None
+    if (change := visit.field_id("change")) is None:
+        raise Refused(400, _("Which change?"), button_problem())
     async with _changing(visit, made) as connection:
         await assignments.undo_assignment(connection, made, change, visit.now)
         await _log(visit, connection, made, LoggedAction.ASSIGN, {"undone": True})

@@ -184,7 +184,7 @@ def review_panel(visit: Visit, decision: VisibleDecision, found: ReviewReads) ->
         now=visit.now,
         came_from=list_query(visit),
         again="again" in visit.request.query_params,
-        undone=query_id(visit, "undone"),
+        undone=visit.query_id("undone"),
     )
     return _without_reviews(panel) if panel.blind else panel
 
@@ -200,11 +200,3 @@ def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
         exchange=exchanges.exchange_as_decided(panel.subject, panel.exchange),
         known=None,
     )
-
-
-def query_id(visit: Visit, name: str) -> UUID | None:
-    """A UUID in the query; None without it."""
-    try:
-        return UUID(visit.request.query_params.get(name, ""))
-    except ValueError:
-        return None

@@ -18,7 +18,6 @@ from review.accounts.stored_versions import account_of_path
 from review.answers.answerable import AnswerAction
 from review.content_covers import cover_reason
 from review.decision import page
-from review.decision.review_panel import query_id
 from review.escalations.pages import AnswerPlace, submit_at
 from review.http.visit import Visit
 from review.queues.review_pages import redirect_to_next
@@ -70,7 +69,7 @@ async def _list(
         rows=rows,
         count=count,
         counted=COUNTED,
-        answered=query_id(visit, "answered"),
+        answered=visit.query_id("answered"),
         closed="closed" in visit.request.query_params,
         account=account,
         tab=tab,
@@ -107,14 +106,14 @@ async def load_case(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "number": number,
         "counted": COUNTED,
         "following": following,
-        "queue": query_id(visit, "queue"),
-        "answered": query_id(visit, "answered"),
+        "queue": visit.query_id("queue"),
+        "answered": visit.query_id("answered"),
         "closed": "closed" in visit.request.query_params,
     }
 
 
 async def _open_next(visit: Visit, row: DecisionRow) -> Response:
-    if (queue_id := query_id(visit, "queue")) is not None:
+    if (queue_id := visit.query_id("queue")) is not None:
         return await redirect_to_next(visit, queue_id, ruled_on=row["id"])
     async with visit.store.autocommit() as connection:
         following, _ = await _following(visit, connection, row)

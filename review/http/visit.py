@@ -8,7 +8,6 @@ import hmac
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -23,6 +22,7 @@ from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.connection import Connection
 from db.costs.limit_figures import LoadAccountFigures
+from db.identifiers import parsed_id
 from db.people.api_tokens import UsedToken, use_token
 from db.people.records import Person
 from db.review_store import Store
@@ -174,9 +174,17 @@ class Visit:
 
     def path_id(self, name: str, unless: Refused) -> UUID:
         """A UUID of the path; raises ``unless`` for another value."""
-        with suppress(ValueError):
-            return UUID(self.request.path_params[name])
-        raise unless
+        if (found := parsed_id(self.request.path_params[name])) is None:
+            raise unless
+        return found
+
+    def query_id(self, name: str) -> UUID | None:
+        """A UUID in the query; None without it."""
+        return parsed_id(self.request.query_params.get(name, ""))
+
+    def field_id(self, name: str) -> UUID | None:
+        """A UUID in a field of the form; None without it."""
+        return parsed_id(self.field(name))
 
     @property
     def must_have_factor(self) -> bool:

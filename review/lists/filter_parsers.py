@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from db.audit.snapshot_filters import ANY_STAGE
+from db.identifiers import parsed_id
 from review.languages import gettext
 from review.typed.kinds import MOMENT, SINCE, Number, QueryText, ShareValue, text_like
 from review.typed.kinds import one_of as one_of_kind
@@ -99,10 +100,9 @@ def time_of(text: str, context: ParseContext) -> datetime:
 
 def identifier(text: str, _: ParseContext) -> UUID:
     """The id of something stored."""
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise BadValue(gettext("an id such as %(example)s") % {"example": EXAMPLE_ID}) from error
+    if (found := parsed_id(text)) is None:
+        raise BadValue(gettext("an id such as %(example)s") % {"example": EXAMPLE_ID})
+    return found
 
 
 def one_of(*known: str) -> Parser:

@@ -37,7 +37,6 @@ from review.answers.panel import AnswerPanel, answer_panel
 from review.answers.sending import send_answer
 from review.content_covers import cover_reason
 from review.decision import page
-from review.decision.review_panel import query_id
 from review.escalations.pages import parse_answer_form
 from review.first_run.checklist import FirstStep, load_account_checklist
 from review.http.visit import Visit
@@ -152,7 +151,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any
         most_waiting=MOST_WAITING,
         topics=suggested.result(),
         cost=cost.result(),
-        answered=query_id(visit, "answered"),
+        answered=visit.query_id("answered"),
         closed="closed" in visit.request.query_params,
         **{"problem": "", "problem_of": None} | problem,
     )

@@ -50,10 +50,9 @@ async def renew_item(visit: Visit) -> Response:
         raise Refused(409, "No longer yours", CLAIM_LOST) from lost
     if visit.request.headers.get("Accept") == "text/plain":
         return Response(until.isoformat(), media_type="text/plain")
-    try:
-        return review_pages.redirect_to_decision(visit, UUID(str(visit.form.get("decision", ""))), "held")
-    except ValueError:
+    if (decision_id := visit.field_id("decision")) is None:
         return visit.redirect("queues")
+    return review_pages.redirect_to_decision(visit, decision_id, "held")
 
 
 async def add_to_queue(visit: Visit) -> Response:
@@ -135,10 +134,8 @@ async def _led_subject(visit: Visit, connection: Connection) -> ReviewSubject:
 
 
 async def _hand_queue(visit: Visit, connection: Connection, user_id: str) -> Queue:
-    try:
-        queue_id = UUID(str(visit.form.get("queue", "")))
-    except ValueError as error:
-        raise Refused(400, "No such queue", "Choose a queue of the list.") from error
+    if (queue_id := visit.field_id("queue")) is None:
+        raise Refused(400, "No such queue", "Choose a queue of the list.")
     found = await queues.get_queue(connection, queue_id)
     if found is None or found.closed_at or found.kind is not QueueKind.HAND or not found.is_for((user_id,)):
         raise Refused(

@@ -15,7 +15,6 @@ from db.reviews.queues import Drawn, NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.decision.review_form import parse_code
-from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages import mark
@@ -149,7 +148,7 @@ async def _closable(visit: Visit, connection: Connection) -> Queue:
 
 async def _named_closed_queue(visit: Visit, connection: Connection) -> Queue | None:
     """The queue that was just closed, named in the address."""
-    queue_id = query_id(visit, "closed")
+    queue_id = visit.query_id("closed")
     queue = await queues.get_queue(connection, queue_id) if queue_id else None
     is_known = queue is not None and queue.closed_at and queue.is_for(visit.accounts(Right.LEAD))
     return queue if is_known and visit.may(Right.LEAD) else None

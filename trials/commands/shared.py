@@ -15,6 +15,7 @@ from cli.options import who, with_pool
 from cli.output import fail
 from db.access_log import LogEntry, LoggedAction, append_entry
 from db.account_settings.accounts import current_account, is_used
+from db.identifiers import parsed_id
 from db.pool import Pool, checkout
 from trials.pure.evaluation.items import GoldenRejected, GoldenSet
 from trials.store import golden_sets
@@ -56,10 +57,9 @@ def changes_of(texts: Sequence[str], *, option: str = "--set") -> dict[str, Any]
 
 def id_of(option: str, text: str) -> UUID:
     """The id that an option or argument names."""
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise fail(f"{option}: expected an id, got {text!r}") from error
+    if (found := parsed_id(text)) is None:
+        raise fail(f"{option}: expected an id, got {text!r}")
+    return found
 
 
 async def require_used(source: Pool, account: str, *, option: str = "account") -> None:

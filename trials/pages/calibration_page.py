@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -102,7 +100,7 @@ async def show_calibration(visit: Visit) -> Response:
         proposals=[(each, threshold_value(each) if each.certified else None) for each in found.proposals],
         errors_link=f"{visit.url('learn_errors', account=account)}?{urlencode(chosen.query)}",
         made=parameters.get("made", ""),
-        candidate=_candidate(parameters.get("candidate", "")),
+        candidate=visit.query_id("candidate"),
         action=f"{visit.url('calibration_candidate', account=account)}?{urlencode(chosen.query)}",
     )
 
@@ -192,13 +190,6 @@ def _range(visit: Visit, problems: list[str]) -> Range:
     if problem:
         problems.append(_("%(problem)s. The last 30 days are shown.") % {"problem": problem})
     return chosen
-
-
-def _candidate(text: str) -> UUID | None:
-    """The candidate that was made just now."""
-    with suppress(ValueError):
-        return UUID(text)
-    return None
 
 
 def _wanted(text: str, problems: list[str]) -> float:

@@ -67,7 +67,7 @@ class ShownItem:
 async def show_set(visit: Visit) -> Response:
     """The newest results and a page of items; the access log says who read them."""
     golden = await _set_of_path(visit)
-    after = _query_id(visit, "after")
+    after = visit.query_id("after")
     pool = visit.store.pool
     try:
         items = await golden_sets.load_items(pool, golden, after=after, most=ITEMS_SHOWN + 1)
@@ -148,10 +148,3 @@ def _left_out(visit: Visit) -> list[str]:
             one = _("Left out: %(num)s, because %(why)s")
             found.append(one % {"num": count, "why": _(why)})
     return found
-
-
-def _query_id(visit: Visit, name: str) -> UUID | None:
-    try:
-        return UUID(visit.request.query_params.get(name, ""))
-    except ValueError:
-        return None

@@ -87,10 +87,9 @@ async def log_recordings(visit: Visit, golden: GoldenSet, decisions: int) -> Non
 
 async def _chosen_set(visit: Visit, account: str) -> GoldenSet:
     missing = Refused(422, _("No such golden set"), _("Choose a golden set of this account."))
-    try:
-        found = await golden_sets.get_set(visit.store.pool, UUID(visit.field("set")))
-    except ValueError as error:
-        raise Refused(400, missing.title, missing.text) from error
+    if (set_id := visit.field_id("set")) is None:
+        raise Refused(400, missing.title, missing.text)
+    found = await golden_sets.get_set(visit.store.pool, set_id)
     if found is None or found.user_id != account:
         raise missing
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from db.access_log import LoggedAction
+from db.identifiers import parsed_id
 from db.reviews import queue_items
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
@@ -49,10 +50,9 @@ async def trial_of_path(visit: Visit, *kinds: TrialKind) -> Trial:
 async def candidate_named(visit: Visit, text: str) -> SettingsCandidate:
     """A candidate of the account in the page's address; 404 for an unknown id, 422 for another text."""
     title, choose = _("No such candidate"), _("Choose a candidate of this account.")
-    try:
-        found = await get_candidate(visit.store.pool, UUID(text))
-    except ValueError as error:
-        raise Refused(422, title, choose) from error
+    if (candidate_id := parsed_id(text)) is None:
+        raise Refused(422, title, choose)
+    found = await get_candidate(visit.store.pool, candidate_id)
     if found is None or found.user_id != account_of_path(visit):
         raise Refused(404, title, choose)
     return found

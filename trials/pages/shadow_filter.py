@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID
 
+from db.identifiers import parsed_id
 from review.languages import gettext
 from review.lists.filter_parsers import BadValue, FilterField, ParseContext
 from review.typed.kinds import UUID_TEXT, text_like
@@ -20,12 +20,8 @@ def parse_shadow(text: str, _: ParseContext) -> ShadowFilter:
     kind, _colon, candidate = text.lower().partition(":")
     expected = gettext("one of %(known)s, a colon and the id of a candidate")
     expected %= {"known": ", ".join(KINDS)}
-    if kind not in KINDS:
+    if kind not in KINDS or (candidate_id := parsed_id(candidate)) is None:
         raise BadValue(expected)
-    try:
-        candidate_id = UUID(candidate)
-    except ValueError as error:
-        raise BadValue(expected) from error
     return ShadowFilter(candidate_id=candidate_id, kind=None if kind == ANY_DIFFERENCE else kind)
 
 
