@@ -102,7 +102,7 @@ async def release_parts(visit: Visit) -> Response:
     """Release flagged passages of a document, one or all, or hold them back again."""
     user_id = account_of_path(visit)
     document = await document_of_path(visit, user_id)
-    part = str(visit.form.get("part", ""))
+    part = visit.field("part")
     parts = [int(part)] if part.isascii() and part.isdigit() and len(part) < 7 else None
     pool, document_id = visit.store.pool, document["id"]
     if visit.form.get("hold"):

@@ -35,8 +35,8 @@ def reviewer_of(visit: Visit) -> Reviewer:
 
 def parse_review_form(visit: Visit) -> ReviewFields:
     """The submitted fields of the form."""
-    texts = {name: str(visit.form.get(name, "")) for name in ("ruling", "reason", "note", "corrected")}
-    return ReviewFields(**texts, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
+    texts = {name: visit.field(name) for name in ("ruling", "reason", "note", "corrected")}
+    return ReviewFields(**texts, remedy=visit.field("remedy") or Remedy.NONE)
 
 
 def require_explanation(fields: ReviewFields) -> None:
@@ -74,7 +74,7 @@ def last_seen_of(visit: Visit) -> UUID | None:
     Raises:
         ReviewRejected: the field is not an id.
     """
-    text = str(visit.form.get("seen", ""))
+    text = visit.field("seen")
     try:
         return UUID(text) if text else None
     except ValueError as error:

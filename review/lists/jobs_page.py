@@ -34,11 +34,11 @@ BULK_UNDO_WINDOW: Final = timedelta(days=7)
 async def start_export(visit: Visit) -> Response:
     """Request an export of the filters in the form."""
     accounts = visit.accounts(Right.EXPORT)
-    query = parse_visit_query(visit, parse_qsl(str(visit.form.get("query", ""))), Right.EXPORT)
+    query = parse_visit_query(visit, parse_qsl(visit.field("query")), Right.EXPORT)
     if query.problems:
         raise Refused(400, "These filters cannot be used", "\n".join(map(str, query.problems)))
     try:
-        form = Form(str(visit.form.get("format", "")))
+        form = Form(visit.field("format"))
     except ValueError as error:
         raise Refused(400, "Choose a format", "Choose CSV or NDJSON.") from error
     site = str(visit.site.settings.review_url).rstrip("/")

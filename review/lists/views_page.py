@@ -55,7 +55,7 @@ def visible_views(visit: Visit, found: Sequence[SavedView]) -> tuple[SavedView, 
 
 async def save_view(visit: Visit) -> Response:
     """Save the filters of the form under a name."""
-    query = parse_visit_query(visit, parse_qsl(str(visit.form.get("query", ""))))
+    query = parse_visit_query(visit, parse_qsl(visit.field("query")))
     if query.problems:
         raise Refused(400, "These filters cannot be saved", "Go back to the list and save them from there.")
     async with visit.store.writing() as connection:
@@ -64,7 +64,7 @@ async def save_view(visit: Visit) -> Response:
                 connection,
                 uuid_at(visit.now),
                 visit.person.person_id,
-                name=str(visit.form.get("name", "")),
+                name=visit.field("name"),
                 query=query.encoded(),
             )
         except ViewRefused as refused:
@@ -75,7 +75,7 @@ async def save_view(visit: Visit) -> Response:
 async def change_view(visit: Visit) -> Response:
     """Rename, share or unshare a view of the person."""
     view_id = visit.path_id("view_id", NOT_FOUND)
-    name, shared = str(visit.form.get("name", "")), visit.form.get("shared") == "1"
+    name, shared = visit.field("name"), visit.form.get("shared") == "1"
     async with visit.store.writing() as connection:
         try:
             found = await saved_views.change_view(

@@ -57,7 +57,7 @@ async def renew_item(visit: Visit) -> Response:
 
 async def add_to_queue(visit: Visit) -> Response:
     """Add a decision to a queue, for everyone or for one person."""
-    login = str(visit.form.get("login", "")).strip()
+    login = visit.field("login").strip()
     async with visit.store.writing() as connection:
         subject = await _led_subject(visit, connection)
         assignee = await records.get_credentials(connection, login) if login else None

@@ -82,7 +82,7 @@ async def show_end(visit: Visit) -> Response:
 
 async def create_queue(visit: Visit) -> Response:
     """Open a queue."""
-    form = {name: str(visit.form.get(name, "")) for name in FORM_FIELDS}
+    form = {name: visit.field(name) for name in FORM_FIELDS}
     try:
         new_queue = _parse_queue_form(form)
         async with visit.store.writing() as connection:
