@@ -17,7 +17,7 @@ from worker.errors import RuleRejected
 from worker.model import UNKNOWN_AUTHOR, Author, RuleLevel
 from worker.rules import ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.dialects import decoded_rules
-from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
+from worker.rules.formats import RuleList, RuleListFormat, plain_rules, read_rules, write_rules
 from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning
 from worker.rules.oddities import oddities, summary
 
@@ -220,3 +220,8 @@ def export_file(
         raise fail("expected one of --rules and --account")
     found = _read(rules, None) if rules else store_account.load_rules(account or "")
     sys.stdout.write(write_rules(found, fmt))
+    left_out = {*found.keywords, *found.phrases, *found.allow} - {*plain_rules(found)}
+    if fmt is RuleListFormat.DISCORD and left_out:
+        print_message(
+            f"left out, as Discord cannot express them: {', '.join(sorted(left_out))}", style="yellow"
+        )

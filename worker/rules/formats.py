@@ -87,6 +87,12 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
             return _from_automoderator(text)
 
 
+def plain_rules(rules: RuleList) -> list[str]:
+    """The rules that Discord can express: words, phrases and wildcards."""
+    every = (*rules.keywords, *rules.phrases)
+    return [rule for rule in every if "{" not in rule and not rule.startswith(("/", FUZZY_SIGN))]
+
+
 def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
     """The rules as a file of that format; Discord's leaves out rules that it cannot express."""
     match fmt:
@@ -95,9 +101,7 @@ def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
                 f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_with_allow_switch(rules.allow))
             )
         case RuleListFormat.DISCORD:
-            every = (*rules.keywords, *rules.phrases)
-            plain = [rule for rule in every if "{" not in rule and not rule.startswith(("/", FUZZY_SIGN))]
-            return ", ".join(plain) + "\n"
+            return ", ".join(plain_rules(rules)) + "\n"
         case RuleListFormat.CSV:
             return _to_csv(rules)
         case RuleListFormat.JSON:

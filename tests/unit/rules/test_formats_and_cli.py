@@ -77,6 +77,16 @@ def test_discord_list_keeps_its_wildcards() -> None:
     assert (rules.keywords, rules.phrases) == (("cat*", "*dog*"), ("the mat",))
 
 
+def test_an_export_to_discord_names_what_it_leaves_out(tmp_path: Path) -> None:
+    """On standard error, so that the list itself can be pasted."""
+    rules = tmp_path / "rules.txt"
+    rules.write_text("viagra\n~casino\n/ab+c/\nfine {allow}\n")
+    result = CliRunner().invoke(rules_app, ["export", "--rules", str(rules), "--format", "discord"])
+
+    assert result.stdout == "viagra\n"
+    assert result.stderr.strip().endswith("left out, as Discord cannot express them: /ab+c/, fine, ~casino")
+
+
 def test_cases_give_one_line_each_and_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     """A bad line becomes an error line that names line, field, expected and got; the exit code is 1."""
     cases = tmp_path / "cases.jsonl"
