@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import read_lists, time_of
+from cli.options import note_misspelt, read_lists, time_of
 from cli.output import emit, stdout_is_terminal
 from db.audit.policy_metrics import MetricsFilter, policy_metrics
 
@@ -31,6 +31,7 @@ def metrics(
     """
     span = MetricsFilter(user_id=account, since=time_of("--since", since), until=time_of("--until", until))
     rows = read_lists(lambda connection: policy_metrics(connection, span))
+    note_misspelt(rows, account)
     if not stdout_is_terminal():
         emit(rows, ())
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import read_lists, time_of
+from cli.options import note_misspelt, read_lists, time_of
 from cli.output import emit, errors
 from db.audit.filters import Filters
 from db.audit.suggestions import MOST_DECISIONS, Suggestion, load_suggestions
@@ -35,6 +35,7 @@ def suggestions(
     )
     found = read_lists(lambda connection: load_suggestions(connection, filters))
     emit((_line(each) for each in found.topics), COLUMNS)
+    note_misspelt(found.topics, account)
     if not found.complete:
         errors.print(f"Only the newest {MOST_DECISIONS} decisions with suggestions were read.")
 

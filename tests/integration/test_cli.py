@@ -630,13 +630,16 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     shown = shell.run("accounts", "show", "corner-stor")
     tried = shell.run("rules", "test", "--account", "corner-stor", "--text", "x")
 
-    lists = ("decisions list", "conversations list", "escalations list", "webhooks list", "costs", "limits")
+    lists = [f"{each} list" for each in ("decisions", "conversations", "escalations", "webhooks")]
+    lists += ["costs", "limits", "assess metrics", "assess suggestions"]
     empty = [shell.run(*each.split(), "--account", "corner-stor") for each in lists]
+    trials = ("candidates list", "golden list", "rollouts show")
+    empty += [shell.run("trials", *each.split(), "corner-stor") for each in trials]
 
     assert (shown.code, shown.rows[0]["version"], tried.code, tried.out) == (0, 0, 0, "")
-    assert [(each.code, each.out) for each in empty] == [(0, "")] * len(lists)
+    assert [(each.code, each.out) for each in empty] == [(0, "")] * len(empty)
     said = "account corner-stor has no settings yet; do you mean corner-store?\n"
-    assert [each.err for each in (shown, tried, *empty)] == [said] * (2 + len(lists))
+    assert [each.err for each in (shown, tried, *empty)] == [said] * (2 + len(empty))
 
 
 def test_an_account_is_created_careful_and_once(shell: Shell) -> None:

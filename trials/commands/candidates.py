@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.options import who
+from cli.options import note_misspelt, who
 from cli.output import emit, fail
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool
@@ -71,7 +71,9 @@ def list_(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]
 
         hushgate trials candidates list acme
     """
-    emit(map(asdict, run(lambda source: candidates.list_candidates(source, user_id))), COLUMNS)
+    found = run(lambda source: candidates.list_candidates(source, user_id))
+    emit(map(asdict, found), COLUMNS)
+    note_misspelt(found, user_id)
 
 
 @app.command()

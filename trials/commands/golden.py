@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.options import note_misspelt
 from cli.output import emit, fail, json_text
 from cli.output_file import Force, output_file
 from db.pool import Pool
@@ -61,7 +62,9 @@ def list_(account: GoldenAccount) -> None:
 
         hushgate trials golden list acme
     """
-    emit(map(_row, run(lambda source: golden_sets.list_sets(source, account))), COLUMNS)
+    found = run(lambda source: golden_sets.list_sets(source, account))
+    emit(map(_row, found), COLUMNS)
+    note_misspelt(found, account)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from uuid import UUID
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.options import note_misspelt
 from cli.output import emit, fail, print_message
 from trials.commands.shared import actor, run_step
 from trials.pages.rollout_wording import TITLES
@@ -110,6 +111,7 @@ def show(
     found = run_step(lambda source: list_trials(source, account, TrialKind.ROLLOUT))
     if not (steps or figures):
         _emit(found)
+        note_misspelt(found, account)
         return
     if not found:
         raise fail(f"account: expected one with a rollout, got {account}", code=ExitCode.NEGATIVE)
