@@ -19,7 +19,7 @@ from gateway import batch
 from gateway.checks import DEADLINE_S, RETRY_S, Checks
 from gateway.intake import PublishRates
 from review.access import Right
-from review.api.body import JSON, answer, field_problems
+from review.api.body import JSON, field_problems, json_answer
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
@@ -108,12 +108,12 @@ class CheckIntake:
         read = [read_check(each, item if is_array else None) for item, each in enumerate(bodies)]
         await self._require_rate(visit, [each for each in read if isinstance(each, CheckRequest)])
         if not is_array:
-            return answer(await self._verdict(visit, read[0], deadline_s))
+            return json_answer(await self._verdict(visit, read[0], deadline_s))
         results = await _some_at_once(
             self._result(visit, item, each, deadline_s) for item, each in enumerate(read)
         )
         every = all(each.status == 200 for each in results)
-        return answer(CheckResults(results=tuple(results)), 200 if every else 207)
+        return json_answer(CheckResults(results=tuple(results)), 200 if every else 207)
 
     async def verdicts(self, visit: Visit, checks: Sequence[CheckRequest]) -> Sequence[CheckVerdict]:
         """The verdicts on checks that came in another contract, in their order.

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
 import structlog
 from redis import Redis
 from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from gateway import batch
 from gateway.batch import Batch
 from review.access import Right
+from review.api.body import json_answer
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
@@ -143,8 +143,7 @@ class Intake:
             AcceptedEvent(item=item, event_id=event.event_id, user_id=event.user_id, entry_id=entry_id)
             for item, event, entry_id in zip(found.items, found.events, ids, strict=True)
         )
-        answer = orjson.dumps(AcceptedEvents(events=accepted, errors=found.problems))
-        return Response(answer, status_code=207 if refused else 202, media_type="application/json")
+        return json_answer(AcceptedEvents(events=accepted, errors=found.problems), 207 if refused else 202)
 
     def _checked(self, body: bytes, media: str) -> Batch:
         """The events of a body.

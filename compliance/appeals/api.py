@@ -25,7 +25,7 @@ from db.reviews.remedies import RemedyImpossible
 from db.reviews.rulings import ReviewRejected, RulingReason
 from db.reviews.submission import StaleReview
 from review.access import Right
-from review.api.body import answer, read_body, rejected
+from review.api.body import json_answer, read_body, rejected
 from review.api.change_shapes import STRICT
 from review.api.decisions import read_place
 from review.http.visit import Refused, Visit
@@ -81,7 +81,7 @@ async def take(visit: Visit) -> Response:
         taken = await entering.take(visit, decision.decision_id, AppealSource.API, body.text)
     except AppealRefused as refused:
         raise _refusal(refused) from refused
-    return answer(_shape(visit, taken.appeal), status=201 if taken.new else 200)
+    return json_answer(_shape(visit, taken.appeal), status=201 if taken.new else 200)
 
 
 async def make_link(visit: Visit) -> Response:
@@ -96,7 +96,7 @@ async def make_link(visit: Visit) -> Response:
     await visit.log(
         LoggedAction.APPEAL, user_id=decision.user_id, decision_id=decision.decision_id, detail=detail
     )
-    return answer(asdict(link), status=201)
+    return json_answer(asdict(link), status=201)
 
 
 async def list_appeals(visit: Visit) -> Response:
@@ -108,7 +108,7 @@ async def list_appeals(visit: Visit) -> Response:
             visit, connection, place.accounts, state, limit=place.limit, after=place.after
         )
     await visit.log(LoggedAction.LIST, user_id=place.account, detail={"appeals": len(found), "api": True})
-    return answer(
+    return json_answer(
         {
             "appeals": [_shape(visit, each) for each in found],
             "next": found[-1].id if len(found) == place.limit else None,
@@ -129,7 +129,7 @@ async def get_appeal(visit: Visit) -> Response:
         decision_id=appeal.decision_id,
         detail={"appeal": str(appeal.id), "api": True},
     )
-    return answer(_shape(visit, appeal))
+    return json_answer(_shape(visit, appeal))
 
 
 async def decide(visit: Visit) -> Response:
@@ -146,7 +146,7 @@ async def decide(visit: Visit) -> Response:
         raise Refused(409, "Changed meanwhile", str(changed)) from changed
     except ReviewRejected as error:
         raise rejected(str(error)) from error
-    return answer(_shape(visit, decided))
+    return json_answer(_shape(visit, decided))
 
 
 def _refusal(refused: AppealRefused) -> Refused:

@@ -17,7 +17,7 @@ from compliance.erasure.legal_holds import REASON_CHARS, SUBJECT_CHARS, HoldKind
 from compliance.erasure.records import Erasure, ErasureKind
 from db.access_log import LoggedAction
 from review.accounts.stored_versions import account_of_path
-from review.api.body import answer, read_body, rejected
+from review.api.body import json_answer, read_body, rejected
 from review.api.change_shapes import STRICT
 from review.http.visit import Visit
 from review.typed.kinds import FILLED, TIME
@@ -100,7 +100,7 @@ async def list_holds(visit: Visit) -> Response:
     user_id = account_of_path(visit)
     found = await legal_holds.list_holds(visit.store.pool, (user_id,), with_ended=True)
     await visit.log(LoggedAction.LIST, user_id=user_id, detail={"holds": len(found), "api": True})
-    return answer({"holds": [_hold(each) for each in found]})
+    return json_answer({"holds": [_hold(each) for each in found]})
 
 
 async def place_hold(visit: Visit) -> Response:
@@ -110,12 +110,12 @@ async def place_hold(visit: Visit) -> Response:
         placed = await forms.place(visit, body.kind, body.subject, body.reason, body.until)
     except Unusable as problem:
         raise rejected(str(problem)) from problem
-    return answer(_hold(placed.hold, placed.decisions), status=201)
+    return json_answer(_hold(placed.hold, placed.decisions), status=201)
 
 
 async def release_hold(visit: Visit) -> Response:
     """Release a hold; the released hold."""
-    return answer(_hold(await forms.release(visit)))
+    return json_answer(_hold(await forms.release(visit)))
 
 
 async def list_erasures(visit: Visit) -> Response:
@@ -123,7 +123,7 @@ async def list_erasures(visit: Visit) -> Response:
     user_id = account_of_path(visit)
     found = await records.list_erasures(visit.store.pool, (user_id,))
     await visit.log(LoggedAction.LIST, user_id=user_id, detail={"erasures": len(found), "api": True})
-    return answer({"erasures": [_erasure(each) for each in found]})
+    return json_answer({"erasures": [_erasure(each) for each in found]})
 
 
 async def request_erasure(visit: Visit) -> Response:
@@ -133,22 +133,22 @@ async def request_erasure(visit: Visit) -> Response:
         found = await forms.ask(visit, body.kind, body.subject, body.reason)
     except Unusable as problem:
         raise rejected(str(problem)) from problem
-    return answer(_erasure(found), status=201)
+    return json_answer(_erasure(found), status=201)
 
 
 async def show_erasure(visit: Visit) -> Response:
     """One erasure with its counts, its progress and its receipt."""
-    return answer(_erasure(await forms.erasure_of_path(visit)))
+    return json_answer(_erasure(await forms.erasure_of_path(visit)))
 
 
 async def confirm_erasure(visit: Visit) -> Response:
     """Let a worker erase what was counted."""
-    return answer(_erasure(await forms.confirm(visit)))
+    return json_answer(_erasure(await forms.confirm(visit)))
 
 
 async def cancel_erasure(visit: Visit) -> Response:
     """Cancel an erasure that is not confirmed."""
-    return answer(_erasure(await forms.cancel(visit)))
+    return json_answer(_erasure(await forms.cancel(visit)))
 
 
 def _hold(hold: LegalHold, decisions: int | None = None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from gateway.contracts.checking import (
     sendable,
     stopped,
 )
-from review.api.body import answer, read_body
+from review.api.body import json_answer, read_body
 from review.http.page_routes import PageHandler, PageRoute
 from review.http.visit import Visit
 from review.typed.kinds import Storable
@@ -129,7 +129,7 @@ class AgentGatewayDoor:
         lines = [Said(role=each.role.lower(), text=each.content) for each in asked.body.messages]
         checks = checks_of_prompt(visit, CONTRACT, lines, user_id=account_of(visit), field="body.messages")
         stop = stopped(await self._intake.verdicts(visit, checks))
-        return answer(PromptAnswer(action=_rejected(stop) if stop else PassAction()))
+        return json_answer(PromptAnswer(action=_rejected(stop) if stop else PassAction()))
 
     async def check_choices(self, visit: Visit) -> Response:
         """Reject answers of which one must not go out; replace shortened ones."""
@@ -139,14 +139,14 @@ class AgentGatewayDoor:
         checks = checks_of_texts(visit, CONTRACT, texts, user_id=account_of(visit), field=field)
         verdicts = await self._intake.verdicts(visit, checks)
         if stop := stopped(verdicts):
-            return answer(ChoicesAnswer(action=_rejected(stop)))
+            return json_answer(ChoicesAnswer(action=_rejected(stop)))
         if (passed := sendable(texts, verdicts)) == texts:
-            return answer(ChoicesAnswer(action=PassAction()))
+            return json_answer(ChoicesAnswer(action=PassAction()))
         masked = (
             GatewayChoice(message=GatewayLine(role=line.role, content=text))
             for line, text in zip(lines, passed, strict=True)
         )
-        return answer(ChoicesAnswer(action=MaskAction(body=GatewayChoices(choices=tuple(masked)))))
+        return json_answer(ChoicesAnswer(action=MaskAction(body=GatewayChoices(choices=tuple(masked)))))
 
 
 def _rejected(verdict: CheckVerdict) -> RejectAction:

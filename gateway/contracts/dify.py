@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from gateway.check_intake import CheckIntake
 from gateway.contracts.checking import ACCOUNT, account_of, check_id, contract_route, new_check, stopped
-from review.api.body import answer, read_body
+from review.api.body import json_answer, read_body
 from review.http.page_routes import PageRoute
 from review.http.parameters import Parameter
 from review.http.visit import Visit
@@ -80,7 +80,7 @@ class DifyDoor:
         """Stop what has no verdict ``allow``; a shortened answer replaces the text of the model."""
         asked = await read_body(visit, DifyRequest)
         pinged = asked.point == PING
-        return answer(DifyAnswer(result="pong") if pinged else await self._moderated(visit, asked))
+        return json_answer(DifyAnswer(result="pong") if pinged else await self._moderated(visit, asked))
 
     async def _moderated(self, visit: Visit, asked: DifyRequest) -> DifyAnswer:
         user_id, params = account_of(visit), asked.params or DifyParams()

@@ -23,7 +23,7 @@ from gateway.contracts.checking import (
     sendable,
     stopped,
 )
-from review.api.body import answer, read_body
+from review.api.body import json_answer, read_body
 from review.http.page_routes import PageRoute
 from review.http.visit import Visit
 from review.typed.kinds import OneOf, Storable
@@ -94,10 +94,10 @@ class LiteLlmDoor:
         texts = asked.texts or ()
         verdicts = await self._intake.verdicts(visit, _checks(visit, asked))
         if (stop := stopped(verdicts)) is not None:
-            return answer(GuardrailAnswer(action="BLOCKED", blocked_reason=code(stop)))
+            return json_answer(GuardrailAnswer(action="BLOCKED", blocked_reason=code(stop)))
         if asked.input_type == BEFORE or (passed := sendable(texts, verdicts)) == texts:
-            return answer(GuardrailAnswer(action="NONE"))
-        return answer(GuardrailAnswer(action="GUARDRAIL_INTERVENED", texts=passed))
+            return json_answer(GuardrailAnswer(action="NONE"))
+        return json_answer(GuardrailAnswer(action="GUARDRAIL_INTERVENED", texts=passed))
 
 
 def _checks(visit: Visit, asked: GuardrailRequest) -> list[CheckRequest]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from gateway.check_intake import CheckIntake
 from gateway.checks import RETRY_S
 from gateway.contracts.checking import account_of, checks_of_texts, contract_route, refused
-from review.api.body import answer, read_body
+from review.api.body import json_answer, read_body
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
 from review.typed.kinds import OneOf, Storable
@@ -118,7 +118,7 @@ class ModerationsDoor:
             model=asked.model,
             results=tuple(map(result_of, verdicts)),
         )
-        return answer(found)
+        return json_answer(found)
 
 
 def result_of(verdict: CheckVerdict) -> ModerationResult:
@@ -142,7 +142,7 @@ def openai_error(refusal: Refused) -> Response:
     kind = "server_error" if refusal.status >= 500 else TYPES.get(refusal.status, "invalid_request_error")
     named = refusal.problems[0].field if refusal.problems else None
     detail = OpenAiErrorDetail(message=refusal.text, type=kind, param=named, code=None)
-    response = answer(OpenAiError(error=detail), refusal.status)
+    response = json_answer(OpenAiError(error=detail), refusal.status)
     if refusal.retry_after_s:
         response.headers["Retry-After"] = str(refusal.retry_after_s)
     return response

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-import orjson
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
@@ -26,7 +24,7 @@ from review.answers.answerable import DraftTooOld, GivenAnswer, is_answerable
 from review.answers.checks import AnswerBlocked, ModerationAway
 from review.answers.sending import send_answer
 from review.api.answer_shapes import AnswerBody
-from review.api.body import read_body
+from review.api.body import json_answer, read_body
 from review.api.decisions import read_place
 from review.content_covers import cover_reason
 from review.decision import page
@@ -52,7 +50,7 @@ async def list_waiting(visit: Visit) -> Response:
     detail = {"waiting": len(shown), "api": True}
     await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
     following = _cursor(shown[-1]) if len(found) > limit else None
-    return _json({"waiting": [asdict(each) for each in shown], "next": following})
+    return json_answer({"waiting": [asdict(each) for each in shown], "next": following})
 
 
 async def list_drafts(visit: Visit) -> Response:
@@ -67,7 +65,7 @@ async def list_drafts(visit: Visit) -> Response:
     detail = {"drafts": found.count, "api": True}
     await visit.log(LoggedAction.READ, user_id=row["user_id"], decision_id=row["id"], detail=detail)
     drafts = [asdict(each) for each in found.texts]
-    return _json(
+    return json_answer(
         {
             "decision_id": row["id"],
             "answerable": is_answerable(row),
@@ -105,7 +103,7 @@ async def add_answer(visit: Visit) -> Response:
     async with visit.store.autocommit() as connection:
         stored = await records.list_answers(connection, row["id"])
     answer = next(each for each in stored if each.answer_id == given.answer_id)
-    return _json({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
+    return json_answer({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
 
 
 async def _sent(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
@@ -140,7 +138,7 @@ def _conflict(conflict: AnswerConflict, body: AnswerBody) -> Response:
         "answers": [_answer_dict(each) for each in conflict.answers],
         "yours": asdict(body),
     }
-    return _json(problem, status=409, media_type="application/problem+json")
+    return json_answer(problem, status=409, media_type="application/problem+json")
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:
@@ -158,10 +156,6 @@ def _parse_cursor(text: str | None) -> tuple[datetime, UUID] | None:
         return None
     at, _tilde, decision_id = text.partition("~")
     return datetime.fromisoformat(at), UUID(decision_id)
-
-
-def _json(body: Mapping[str, Any], *, status: int = 200, media_type: str = "application/json") -> Response:
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), status_code=status, media_type=media_type)
 
 
 ALL: Final = "all"
@@ -200,4 +194,4 @@ async def list_open(visit: Visit) -> Response:
         "escalations": [asdict(each) | {"state": each.state.value} for each in shown],
         "next": found[-1].decision_id if len(found) == place.limit else None,
     }
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
+    return json_answer(body)

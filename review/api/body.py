@@ -59,9 +59,10 @@ def rejected(message: str) -> Refused:
     return Refused(422, "Cannot be used", f"Nothing was stored. {message}")
 
 
-def answer(body: object, status: int = 200) -> Response:
+def json_answer(body: object, status: int = 200, *, media_type: str = JSON) -> Response:
     """A JSON answer: a dictionary, or one of the dataclasses of answers."""
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), status_code=status, media_type=JSON)
+    text = orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    return Response(text, status_code=status, media_type=media_type)
 
 
 def field_problems(error: ValidationError) -> list[FieldProblem]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerRecord
 from review.access import Right
+from review.api.body import json_answer
 from review.api.decisions import read_place
 from review.conversations.page import checked_ids, give_to_ai, give_to_people
 from review.http.visit import Refused, Visit
@@ -29,7 +29,7 @@ async def list_conversations(visit: Visit) -> Response:
     )
     detail = {"conversations": len(found), "api": True}
     await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
-    return _json({"conversations": [_owned(each, visit.now) for each in found]})
+    return json_answer({"conversations": [_owned(each, visit.now) for each in found]})
 
 
 async def take(visit: Visit) -> Response:
@@ -64,7 +64,7 @@ def _ids(visit: Visit) -> ConversationIds:
 
 async def _owner(visit: Visit, ids: ConversationIds) -> Response:
     found = await conversation_owners.load_owner(visit.store.pool, ids)
-    return _json(_owned(found, visit.now) if found else _never_owned(ids))
+    return json_answer(_owned(found, visit.now) if found else _never_owned(ids))
 
 
 def _owned(record: OwnerRecord, now: datetime) -> dict[str, Any]:
@@ -89,7 +89,3 @@ def _never_owned(ids: ConversationIds) -> dict[str, Any]:
         "changed_by": None,
         "changed_at": None,
     }
-
-
-def _json(body: dict[str, Any]) -> Response:
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")

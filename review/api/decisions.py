@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
@@ -24,7 +23,7 @@ from db.reviews.rulings import DecisionGone, ReviewRejected
 from db.reviews.submission import StaleReview
 from db.reviews.visible_decision import load_visible_decision
 from review.access import Right
-from review.api.body import answer, read_body, rejected
+from review.api.body import json_answer, read_body, rejected
 from review.api.change_shapes import NewReview
 from review.decision.review_form import parse_review_form, submission_of
 from review.http.field_problems import FieldProblem
@@ -81,7 +80,7 @@ async def list_decisions(visit: Visit) -> Response:
         for row in page.rows
     ]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
-    return _json(body)
+    return json_answer(body)
 
 
 async def list_confidence(visit: Visit) -> Response:
@@ -94,7 +93,7 @@ async def list_confidence(visit: Visit) -> Response:
     )
     detail = {"confidence": query.encoded(), "rows": len(rows), "api": True}
     await visit.log(LoggedAction.FIGURES, user_id=query.filters.about(), detail=detail)
-    return _json({"conversations": [{"confidence_log": None} | _row_dict(row) for row in rows]})
+    return json_answer({"conversations": [{"confidence_log": None} | _row_dict(row) for row in rows]})
 
 
 def _usable_query(visit: Visit, *other_parameters: str) -> ListQuery:
@@ -129,7 +128,7 @@ async def get_decision(visit: Visit) -> Response:
         )
         said = await feedback_verdict(connection, decision_id)
     people = {"review": decision.review_state, "feedback": said}
-    return _json(decision_context.program_columns(decision.row) | people)
+    return json_answer(decision_context.program_columns(decision.row) | people)
 
 
 def _answer_fields(marks: ListMarks, decision_id: UUID) -> Mapping[str, Any]:
@@ -153,12 +152,6 @@ def read_place(visit: Visit, right: Right) -> ListPlace:
     accounts = (account,) if account else visit.accounts(right)
     after = visit.query.get("cursor")
     return ListPlace(limit=visit.query["limit"], after=after, account=account, accounts=accounts)
-
-
-def _json(body: Mapping[str, Any]) -> Response:
-    return Response(
-        orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS), media_type="application/json"
-    )
 
 
 NO_DECISION = Refused(404, "Not found", "There is no such decision, or you may not see it.")
@@ -194,7 +187,7 @@ async def submit_review(visit: Visit) -> Response:
         "effect": review.effect,
         "undo_until": review.undo_until(),
     }
-    return answer(body_of_answer, status=201)
+    return json_answer(body_of_answer, status=201)
 
 
 async def undo_review(visit: Visit) -> Response:
@@ -202,7 +195,7 @@ async def undo_review(visit: Visit) -> Response:
     review_id = visit.path_id("review_id", NO_REVIEW)
     async with visit.store.writing() as connection:
         review, _ = await withdraw(visit, connection, review_id, api=True)
-    return answer({"review_id": review.id, "decision_id": review.decision_id})
+    return json_answer({"review_id": review.id, "decision_id": review.decision_id})
 
 
 async def _require_reviewable(visit: Visit, decision_id: UUID) -> None:

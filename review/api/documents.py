@@ -20,7 +20,7 @@ from review.accounts.stored_versions import (
     store_version,
     version_in_force,
 )
-from review.api.body import JSON, answer, read_body, require_media, unusable
+from review.api.body import JSON, json_answer, read_body, require_media, unusable
 from review.api.change_shapes import NewDocument, NewRules
 from review.http.field_problems import FieldProblem
 from review.http.visit import BODY_BYTES, Refused, Visit
@@ -38,7 +38,7 @@ async def list_documents(visit: Visit) -> Response:
         {"document_id": row["id"], **{name: row[name] for name in ("title", "source", "chunks")}}
         for row in rows
     ]
-    return answer({"documents": lines})
+    return json_answer({"documents": lines})
 
 
 async def add_document(visit: Visit) -> Response:
@@ -59,14 +59,14 @@ async def add_document(visit: Visit) -> Response:
     except UploadProblem as problem:
         raise Refused(problem.status, "The document was not stored", str(problem)) from problem
     stored = {name: row[name] for name in ("document_id", "outcome", "chunks", "warnings", "left_out")}
-    return answer(stored | {"flagged": len(row["flagged"])}, status=201)
+    return json_answer(stored | {"flagged": len(row["flagged"])}, status=201)
 
 
 async def remove_document(visit: Visit) -> Response:
     """Remove a document with all its passages."""
     user_id, document_id = account_of_path(visit), int(visit.request.path_params["document"])
     await remove_from_path(visit, user_id, api=True)
-    return answer({"document_id": document_id})
+    return json_answer({"document_id": document_id})
 
 
 def _form_of(body: NewDocument) -> FormData:
@@ -79,7 +79,7 @@ async def show_rules(visit: Visit) -> Response:
     account = found.account
     facts = {"user_id": account.user_id, "version": account.version}
     changed = {"changed_by": found.changed_by, "changed_at": found.changed_at}
-    return answer(facts | changed | {name: getattr(account, name) for name in LISTS})
+    return json_answer(facts | changed | {name: getattr(account, name) for name in LISTS})
 
 
 async def store_rules(visit: Visit) -> Response:
@@ -98,7 +98,7 @@ async def store_rules(visit: Visit) -> Response:
     if version is None:
         raise _conflict((await version_in_force(visit)).account.version)
     warnings = [f"{each.name}.{each.line - 1}: {each.text}" for each in remarks]
-    return answer({"version": version, "changed": account != stored.account, "warnings": warnings})
+    return json_answer({"version": version, "changed": account != stored.account, "warnings": warnings})
 
 
 def _edit(account: Account, body: NewRules) -> RuleEdit:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import orjson
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
@@ -18,7 +17,7 @@ from review.accounts.suggestions_page import load_visible_suggestions, parse_sug
 from review.agreement import page as agreement_page
 from review.agreement.kappa import Kappa
 from review.agreement.tables import AgreementLine
-from review.api.body import answer
+from review.api.body import json_answer
 from review.dashboard import dashboard_page
 from review.dashboard.dashboard_page import DashboardOutcomes
 from review.figures.ranges import BadRange
@@ -111,7 +110,7 @@ async def show_agreement(visit: Visit) -> Response:
     counts, basis, tables = counted.value
     chosen, account = query.chosen, query.reviews.account
     await visit.log(LoggedAction.FIGURES, user_id=account, detail={"agreement": basis})
-    return answer(
+    return json_answer(
         {
             "since": chosen.since.isoformat(),
             "until": chosen.until.isoformat(),
@@ -147,7 +146,7 @@ def _fields(value: AgreementLine | Kappa) -> dict[str, Any]:
 async def list_limits(visit: Visit) -> Response:
     """The present figures."""
     found = await load_limits(visit)
-    return answer({"account": found.account, "known": found.known, "limits": found.limits})
+    return json_answer({"account": found.account, "known": found.known, "limits": found.limits})
 
 
 async def list_entries(visit: Visit) -> Response:
@@ -157,7 +156,7 @@ async def list_entries(visit: Visit) -> Response:
         "lines": lines,
         "older": filters.next_cursor(lines[-1]) if more else None,
     }
-    return Response(orjson.dumps(body), media_type="application/json")
+    return json_answer(body)
 
 
 async def list_suggestions(visit: Visit) -> Response:
@@ -191,4 +190,4 @@ async def list_suggestions(visit: Visit) -> Response:
             for each in found.topics
         ],
     }
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
+    return json_answer(body)

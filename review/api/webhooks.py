@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.webhooks import deliveries, endpoints
 from review.accounts.stored_versions import account_of_path
+from review.api.body import json_answer
 from review.api.shapes import ShownDelivery, WebhookDeliveries, WebhookEndpoints
 from review.http.visit import Visit
 from review.webhooks.endpoints_page import delivery_of_path, endpoint_of_path
@@ -21,7 +19,7 @@ async def list_endpoints(visit: Visit) -> Response:
     user_id = account_of_path(visit)
     found = await endpoints.list_endpoints(visit.store.pool, (user_id,))
     await visit.log(LoggedAction.LIST, user_id=user_id, detail={"webhooks": len(found), "api": True})
-    return _json(WebhookEndpoints(endpoints=found))
+    return json_answer(WebhookEndpoints(endpoints=found))
 
 
 async def list_deliveries(visit: Visit) -> Response:
@@ -32,7 +30,7 @@ async def list_deliveries(visit: Visit) -> Response:
     detail = {"webhook_deliveries": min(len(found), limit), "api": True}
     await visit.log(LoggedAction.LIST, user_id=endpoint.user_id, detail=detail)
     older = found[limit - 1].id if len(found) > limit else None
-    return _json(WebhookDeliveries(deliveries=found[:limit], older=older))
+    return json_answer(WebhookDeliveries(deliveries=found[:limit], older=older))
 
 
 async def show_delivery(visit: Visit) -> Response:
@@ -41,8 +39,4 @@ async def show_delivery(visit: Visit) -> Response:
     detail = {"what": "webhook delivery", "delivery": found.id, "api": True}
     await visit.log(LoggedAction.WEBHOOK, user_id=account_of_path(visit), detail=detail)
     identifier = message_id(found.user_id, found.type, found.key)
-    return _json(ShownDelivery(webhook_id=identifier, delivery=found))
-
-
-def _json(body: Any) -> Response:
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
+    return json_answer(ShownDelivery(webhook_id=identifier, delivery=found))
