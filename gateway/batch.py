@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from review.http.field_problems import FieldProblem
@@ -72,16 +73,18 @@ def media_type(content_type: str, encoding: str, *, accepted: frozenset[str] = L
     return found
 
 
-def split(body: bytes, media: str) -> Sequence[bytes]:
+def split(body: bytes, media: str, most: int) -> Sequence[bytes]:
     """The events of a body as they were written, unchecked: lines, elements of an array, or a single event.
+
+    Of more than ``most`` the first ones and one more; the others are not read.
 
     Raises:
         Refused: 422, the body holds no events.
     """
     if media in LINES:
-        found = [line for line in body.split(b"\n") if line.strip()]
+        found = list(islice((line for line in body.split(b"\n") if line.strip()), most + 1))
     elif body.lstrip(JSON_SPACE.encode())[:1] == b"[":
-        found = _elements(body)
+        found = _elements(body, most + 1)
     else:
         found = [body] if body.strip() else []
     if not found:
@@ -114,11 +117,11 @@ def unusable(problems: Sequence[FieldProblem], events: int) -> Refused:
     return Refused(422, "Not events", text, problems=problems)
 
 
-def _elements(body: bytes) -> list[bytes]:
-    """The elements of an array as written, so that each is read like an event that came alone."""
+def _elements(body: bytes, most: int) -> list[bytes]:
+    """The first elements of an array as written, so that each is read like an event that came alone."""
     try:
         text = body.decode().strip(JSON_SPACE)
-        return [text[start:end].encode() for start, end in _spans(text)]
+        return [text[start:end].encode() for start, end in islice(_spans(text), most)]
     except UnicodeDecodeError as error:
         raise _unusable("UTF-8", f"byte {body[error.start]:#04x} at {error.start}") from error
     except RecursionError as error:
@@ -130,15 +133,16 @@ def _elements(body: bytes) -> list[bytes]:
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the elements of a JSON array begin and end; ValueError for another text."""
     at = _after_space(text, 1)
-    if text[at:] == "]":
+    last = len(text) - 1
+    if text.startswith("]", last) and at == last:
         return
     while True:
         _, end = READER.raw_decode(text, at)
         yield at, end
         sign = _after_space(text, end)
-        if text[sign:] == "]":
+        if text.startswith("]", last) and sign == last:
             return
-        if text[sign : sign + 1] != ",":
+        if not text.startswith(",", sign):
             raise json.JSONDecodeError("Expecting ',' delimiter", text, sign)
         at = _after_space(text, sign + 1)
 

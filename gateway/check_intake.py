@@ -102,7 +102,7 @@ class CheckIntake:
         body = await visit.request.body()
         bodies = _split(body, media)
         if len(bodies) > MOST_CHECKS:
-            text = f"Expected at most {MOST_CHECKS} checks in one request, got {len(bodies)}; none was made."
+            text = f"Expected at most {MOST_CHECKS} checks in one request, got more; none was made."
             raise Refused(413, "Too many checks", text)
         is_array = body.lstrip()[:1] == b"["
         read = [read_check(each, item if is_array else None) for item, each in enumerate(bodies)]
@@ -178,7 +178,7 @@ async def _some_at_once(made: Iterable[Awaitable[Made]]) -> list[Made]:
 def _split(body: bytes, media: str) -> Sequence[bytes]:
     """The checks of a body as they were written; a refusal says that nothing was checked."""
     try:
-        return batch.split(body, media)
+        return batch.split(body, media, MOST_CHECKS)
     except Refused as error:
         raise _no_check(error.problems) from error
 

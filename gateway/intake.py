@@ -151,12 +151,9 @@ class Intake:
         Raises:
             Refused: 413, too many; 422, none of them is an event.
         """
-        events = batch.split(body, media)
+        events = batch.split(body, media, MOST_EVENTS)
         if len(events) > MOST_EVENTS:
-            text = (
-                f"Expected at most {MOST_EVENTS} events in one request, got {len(events)};"
-                " none was published."
-            )
+            text = f"Expected at most {MOST_EVENTS} events in one request, got more; none was published."
             raise Refused(413, "Too many events", text)
         found = batch.check(events)
         if not found.events:

@@ -11,6 +11,7 @@ import orjson
 
 from fuzz.target import Target, require, require_storable
 from gateway import batch
+from gateway.intake import MOST_EVENTS
 from review.http.visit import Refused
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -72,7 +73,7 @@ def check_body(data: bytes) -> None:
     except Refused:
         media = batch.JSON
     try:
-        found = batch.check(batch.split(body, media))
+        found = batch.check(batch.split(body, media, MOST_EVENTS))
     except Refused as refused:
         require_storable(refused.text)
     else:
@@ -80,7 +81,7 @@ def check_body(data: bytes) -> None:
         require(again.events == found.events, "not the same events when sent again", found.events)
     alone = _parsed(body, received_at=datetime.now(UTC))  # that of a request
     try:
-        elements = batch.split(b"[" + body + b"]", batch.JSON)
+        elements = batch.split(b"[" + body + b"]", batch.JSON, most=1)
     except Refused:
         elements = []
     if len(elements) > 1:

@@ -440,6 +440,7 @@ def test_each_check_of_an_array_has_its_own_result(program: Program, database_ur
         ({"message": "x", "language": "englisch?"}, 422, ("language", "a BCP 47 tag", "englisch?")),
         ({"message": "x", "draft": "y" * 5_000_000}, 413, None),
         ([{"message": "x"}] * 51, 413, None),
+        (b"[" + b"1," * 51 + b"unread", 413, None),
         ([], 422, ("data", "at least one", "none")),
         (b"{", 422, ("data", "one JSON object", "no JSON")),
         (b"[" * 100_000, 422, ("data", "levels of nesting", "more")),

@@ -185,8 +185,9 @@ def test_too_many_events_or_bytes_are_413(publisher: Publisher, valkey: Redis) -
     many = publisher.post(lines(*(new_event() for _ in range(501))), LINES)
     large = publisher.post(new_event(text="x" * 4_200_000))
     streamed = publisher.client.post("/api/v1/events", content=iter([b"x" * 3_000_000] * 2), headers=key)
+    unread = publisher.post(b"[" + b"1," * 501 + b"unread")
 
-    assert [each.status_code for each in (many, large, streamed)] == [413, 413, 413]
+    assert [each.status_code for each in (many, large, streamed, unread)] == [413, 413, 413, 413]
     assert {each.headers["content-type"] for each in (many, large, streamed)} == {"application/problem+json"}
     assert "at most 500 events" in many.json()["detail"]
     assert {each.json()["detail"] for each in (large, streamed)} == {
