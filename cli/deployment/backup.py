@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -48,6 +49,7 @@ class Manifest:
         began: every event that the stream took before is in the backup.
         last_id: the newest entry of each stream of events at that time.
         entries: events in the backup that waited or ran; some of them may be decided in its tables too.
+        streams_sha256: of the file of Redis, of which a part looks whole; pg_restore checks the other file.
     """
 
     format: int
@@ -56,6 +58,7 @@ class Manifest:
     last_id: str
     entries: int
     marks: int
+    streams_sha256: str
 
 
 def backup(folder: Folder, programs: Programs = None) -> None:
@@ -91,6 +94,7 @@ def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manife
         last_id=saved.last_id,
         entries=saved.entries,
         marks=saved.marks,
+        streams_sha256=_digest(folder / STREAMS),
     )
     (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest)))
     return manifest
@@ -132,7 +136,18 @@ def _manifest(folder: Path) -> Manifest:
             f"{folder}: expected a backup of format {FORMAT}, got {values.get('format')!r}",
             code=ExitCode.REJECTED,
         )
-    return Manifest(**values)
+    manifest = Manifest(**values)
+    if _digest(folder / STREAMS) != manifest.streams_sha256:
+        raise fail(
+            f"{folder / STREAMS}: expected the file that was backed up, got a part of it or another one",
+            code=ExitCode.REJECTED,
+        )
+    return manifest
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _redis(known: BackupSettings) -> Redis:

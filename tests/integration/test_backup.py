@@ -197,6 +197,27 @@ def test_a_restore_refuses_servers_that_are_not_empty(
     assert "expected an empty folder" in again.err
 
 
+@pytest.mark.parametrize("kept", [-1, 0])
+def test_a_part_of_a_backup_is_refused_before_anything_is_restored(
+    shell: Shell, url: str, other: str, kept: int
+) -> None:
+    """Else the events or marks that it lacks would be lost, and no check would find that out."""
+    folder = shell.folder / "backup"
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        append(redis, [json.dumps(body_of(each)).encode() for each in ("e1", "e2")])
+        saved = shell.run("backup", str(folder), env={"DATABASE_URL": url})
+        redis.flushall()
+        lines = (folder / "redis.ndjson").read_bytes().splitlines(keepends=True)
+        (folder / "redis.ndjson").write_bytes(b"".join(lines[:kept]))
+        part = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+        (folder / "redis.ndjson").write_bytes(b"".join(lines))
+        whole = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+
+    assert (saved.code, part.code, whole.code) == (0, 5, 0), part.err + whole.err
+    assert "expected the file that was backed up" in part.err
+    assert whole.rows[0]["waiting"] == 2
+
+
 def test_the_password_of_redis_is_rotated_while_a_worker_decides(
     shell: Shell, url: str, sandbox: SandboxHandle
 ) -> None:
