@@ -27,8 +27,10 @@ from tests.support.http_server import http_server, json_answer
 from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiConnectionError, ApiError, ApiStatusError
 from worker.adapters.http_environment import environment_proxy
+from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.vendor_failures import VendorFailure, failure
+from worker.errors import EmbeddingRejected
 
 STATUSES = [
     (400, JSON, refusal(param="input", message="your text, quoted")),
@@ -109,6 +111,29 @@ async def test_a_request_is_what_the_sdk_sends(monkeypatch: pytest.MonkeyPatch) 
     assert found.json == expected.json == body
     assert {name: found.headers[name] for name in named} == {name: expected.headers[name] for name in named}
     assert found.headers["authorization"] == "Bearer key"
+
+
+async def test_secrets_beside_the_key_are_masked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of a gateway in a further header or in the address, where a server quotes the request."""
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: Bearer gw-5b1d4c0f9a2e7788\nX-Team: moderation"
+    )
+    with http_server(lambda asked: json_answer({"error": f"{asked.path} {dict(asked.headers)}"}, 401)) as (
+        url,
+        _,
+    ):
+        address = f"{url}/v1?api-version=2025-04-01-preview&key=aq-77f0e2c4b6a81935"
+        async with openai_client.client(address, "key-1f4c8a2b90d7", connections=2) as client:
+            embedder = OpenAIEmbedder(client, timeout_s=5.0)
+            with pytest.raises(ApiStatusError) as caught:
+                await client.post("/moderations", {})
+            with pytest.raises(EmbeddingRejected) as refused:
+                await embedder.embed(["text"], model="m")
+
+    said, stored = str(caught.value), str(refused.value)
+    assert not [part for part in ("5b1d4c0f", "77f0e2c4", "1f4c8a2b") if part in said + stored]
+    assert "api-version=2025-04-01-preview" in stored
+    assert "moderation" in said
 
 
 @asynccontextmanager

@@ -7,10 +7,11 @@ import re
 import ssl
 from functools import cache
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from worker.adapters.api_errors import ProxyUnusable
+from worker.adapters.secret_mask import LONG_CHARS
 
 CERTIFICATES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -34,13 +35,24 @@ def trusted_certificates() -> ssl.SSLContext:
 
 def environment_headers() -> dict[str, str]:
     """Headers that the SDK of OpenAI takes from the environment: organisation, project and further ones."""
-    lines = (each.partition(":") for each in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
-    further = {name.strip(): value.strip() for name, colon, value in lines if colon}
     account = {
         "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
         "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
     }
-    return {name: value for name, value in account.items() if value} | further
+    return {name: value for name, value in account.items() if value} | _further_headers()
+
+
+def further_secrets(url: str) -> tuple[str, ...]:
+    """What may be a secret beside the key: long words of further headers, and what an address holds."""
+    parts = urlsplit(url)
+    words = [word for value in _further_headers().values() for word in value.split()]
+    words += [value for name, value in parse_qsl(parts.query) if name.lower() != "api-version"]
+    return tuple(word for word in (*words, parts.password or "") if len(word) >= LONG_CHARS)
+
+
+def _further_headers() -> dict[str, str]:
+    lines = (each.partition(":") for each in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    return {name.strip(): value.strip() for name, colon, value in lines if colon}
 
 
 def environment_proxy(url: str) -> str | None:

@@ -123,7 +123,7 @@ class OpenAIEmbedder:
     def _translated(self, error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
         known = call_failure(error)
         self._watch.failed(known)
-        message = f"{what}: {known.message}"
+        message = self._client.mask.text(f"{what}: {known.message}")  # the address may hold a key
         if isinstance(error, NotAVector) or ((known.status or 0) >= 500 and NO_NUMBER.search(known.message)):
             return NoVector(message, kind=known.kind)
         if known.may_succeed_later:

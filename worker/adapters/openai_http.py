@@ -20,7 +20,12 @@ from yarl import URL
 from worker import __version__
 from worker.adapters.api_errors import ApiConnectionError, ApiStatusError, ProxyUnusable
 from worker.adapters.error_bodies import inner_error, message_of, parsed_body
-from worker.adapters.http_environment import environment_headers, environment_proxy, trusted_certificates
+from worker.adapters.http_environment import (
+    environment_headers,
+    environment_proxy,
+    further_secrets,
+    trusted_certificates,
+)
 from worker.adapters.secret_mask import SecretMask
 
 KEEPALIVE_S: Final = 5.0
@@ -71,7 +76,7 @@ class ApiClient:
         self, base_url: str, api_key: str, *, connections: int, observe: ObserveRequest = lambda *_: None
     ) -> None:
         self.base_url = base_url.rstrip("/")
-        self.mask = SecretMask(api_key)
+        self.mask = SecretMask(api_key, *further_secrets(self.base_url))
         self._observe = observe
         self._connections = connections
         self._headers = CIMultiDict(
