@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -129,15 +129,17 @@ class _Workbook:
 
     def _rows(self, sheet: Worksheet) -> SheetGrid:
         hidden = _hidden_columns(sheet)
-        merged = _merged_values(sheet)
         found: SheetGrid = []
-        for number, cells in enumerate(sheet.iter_rows(max_col=min(sheet.max_column, MOST_COLUMNS)), 1):
-            row = sheet.row_dimensions.get(number) if number in sheet.row_dimensions else None
+        before = 0
+        for number, cells in sorted(_cells_with_values(sheet).items()):
+            if any(not _is_hidden(sheet, each) for each in range(before + 1, number)):
+                found.append(())
+            before = number
             texts = tuple(
-                self._text(merged.get((cell.row, cell.column), cell)) if cell.column not in hidden else ""
-                for cell in cells
+                self._text(cells[column]) if column in cells and column not in hidden else ""
+                for column in range(1, max(cells) + 1)
             )
-            if row is not None and row.hidden:
+            if _is_hidden(sheet, number):
                 self.left_out[NoteCode.HIDDEN] += any(texts)
                 continue
             found.append(texts)
@@ -145,8 +147,6 @@ class _Workbook:
         return found
 
     def _text(self, cell: Cell | MergedCell) -> str:
-        if cell.value is None:
-            return ""
         if cell.font is not None and cell.font.strike:
             self.left_out[NoteCode.STRUCK] += 1
             return ""
@@ -201,12 +201,25 @@ def _hidden_columns(sheet: Worksheet) -> set[int]:
     return found
 
 
-def _merged_values(sheet: Worksheet) -> dict[tuple[int, int], Cell | MergedCell]:
-    """The cell whose value each row of a merged range shows; its other columns stay empty."""
-    found: dict[tuple[int, int], Cell | MergedCell] = {}
+def _is_hidden(sheet: Worksheet, row: int) -> bool:
+    return row in sheet.row_dimensions and bool(sheet.row_dimensions[row].hidden)
+
+
+def _cells_with_values(sheet: Worksheet) -> dict[int, dict[int, Cell | MergedCell]]:
+    """The cells with values by row and column; the value of a merged range stands in each of its rows.
+
+    ``iter_rows`` makes a cell for every place up to the last formatted one, often in row 1,048,576: 1 GB.
+    """
+    found: defaultdict[int, dict[int, Cell | MergedCell]] = defaultdict(dict)
+    for (row, column), cell in sheet._cells.items():  # noqa: SLF001  # has no public name
+        if cell.value is not None and column <= MOST_COLUMNS:
+            found[row][column] = cell
+    last = max(found, default=0)
     for each in sheet.merged_cells.ranges:
-        for row in range(each.min_row + 1, min(each.max_row, sheet.max_row) + 1):
-            found[row, each.min_col] = sheet.cell(each.min_row, each.min_col)
+        shown = found.get(each.min_row, {}).get(each.min_col)
+        if shown is not None:
+            for row in range(each.min_row + 1, min(each.max_row, last) + 1):
+                found[row][each.min_col] = shown
     return found
 
 

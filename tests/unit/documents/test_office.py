@@ -11,6 +11,8 @@ from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font, PatternFill
 
 from tests.support.office_files import cell, docx, paragraph, run, table, xlsx
+from worker.adapters import document_process
+from worker.adapters.document_process import Names
 from worker.documents.docx import parse_docx
 from worker.documents.model import DocumentFormat, NoteCode
 from worker.documents.number_formats import shown_value
@@ -179,6 +181,22 @@ def test_letters_of_a_cell_are_read_by_their_fonts() -> None:
 
     assert found.text.splitlines() == ["Lamp | Price", "Aurora | € 69", "Bulb | € 4.99", "| 5"]
     assert {note.code: note.count for note in found.notes} == {NoteCode.STRUCK: 1, NoteCode.HIDDEN: 1}
+
+
+async def test_a_sheet_formatted_to_its_last_row_is_read_as_one_that_is_not() -> None:
+    """Such as by a column's border: the places up to there would take a gigabyte; tables stay parted."""
+
+    def formatted(_: Any, sheet: Any) -> None:
+        sheet.append(["Article", "Price", *(f"Size {number}" for number in range(10))])
+        sheet.append(["LL-3", 4])
+        sheet["A9"], sheet["B9"] = "LL-4", 5
+        sheet["B1048576"].font = Font(bold=True)
+
+    found = await document_process.cut(xlsx(formatted), DocumentFormat.XLSX, Names())
+
+    first, second = found.chunks[0].text.split("\n\n")
+    assert first.splitlines()[1].startswith("LL-3 | 4")
+    assert second == "LL-4 | 5"
 
 
 def test_formulas_without_values_are_refused() -> None:
