@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from markupsafe import Markup
 
@@ -16,8 +16,12 @@ from worker.assessment.text.citations import cited_numbers, sentences_with_citat
 from worker.assessment.text.words import STOP, content_units, sentence_spans
 from worker.snapshot import Snapshot, SnapshotPassage
 
+Place: TypeAlias = "tuple[TextRange, frozenset[str]]"
+"""A sentence of a passage and its words."""
 SMALLEST_SHARE: Final = 0.25
 """Least share of a sentence's words that a passage's sentence must repeat to be marked."""
+MOST_COMPARISONS: Final = 1_000_000
+"""Pairs of sentences that a page compares, in 0.2 s; a check may bring 100 passages of 20,000 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +104,13 @@ def grounds_of(draft: str, passages: Sequence[ShownPassage], *, verbatim: bool) 
     named = {number for each, _ in sentences for number in cited_numbers(each)}
     numbered = any(each.number in named for each in passages)
     found = []
+    left = MOST_COMPARISONS
     for passage in passages:
         citing = [said for each, said in sentences if not numbered or passage.number in cited_numbers(each)]
-        spans = _repeated(passage.text or "", citing)
+        places = _places(passage.text or "") if citing and left else []
+        compared = citing[: left // max(1, len(places))]
+        left -= len(compared) * len(places)
+        spans = _repeated(passage.text or "", compared, places)
         cited = passage.number in named if numbered else bool(spans)
         html = None if passage.text is None else cited_html(passage.text, spans)
         found.append(Ground(passage=passage, html=html, cited=cited, matched=bool(spans)))
@@ -114,9 +122,12 @@ def grounds_of(draft: str, passages: Sequence[ShownPassage], *, verbatim: bool) 
     )
 
 
-def _repeated(text: str, said: Sequence[frozenset[str]]) -> tuple[TextRange, ...]:
+def _places(text: str) -> list[Place]:
+    return [(span, _units(text[slice(*span)])) for span in sentence_spans(text)]
+
+
+def _repeated(text: str, said: Sequence[frozenset[str]], places: Sequence[Place]) -> tuple[TextRange, ...]:
     """The sentence of a passage that repeats most words of each of the draft's sentences."""
-    places = [(span, _units(text[slice(*span)])) for span in sentence_spans(text)]
     found = set()
     for units in said:
         best = max(places, key=lambda place: len(units & place[1]), default=None)

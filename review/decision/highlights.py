@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from review.languages import gettext as _
 from review.languages import mark, ngettext
@@ -143,11 +144,13 @@ def _html(piece: MarkedRun) -> Markup:
 def _named(text: str, is_named: Callable[[str], bool]) -> Markup:
     """A text in which some invisible characters show their code."""
     return Markup("").join(
-        Markup('<span class="invisible" data-code="{}">{}</span>').format(f"U+{ord(each):04X}", each)
-        if is_named(each)
-        else Markup("{}").format(each)
-        for each in text
+        _with_codes(run) if named else escape("".join(run)) for named, run in groupby(text, is_named)
     )
+
+
+def _with_codes(characters: Iterator[str]) -> Markup:
+    span = Markup('<span class="invisible" data-code="{}">{}</span>')
+    return Markup("").join(span.format(f"U+{ord(each):04X}", each) for each in characters)
 
 
 def _invisible(character: str) -> bool:

@@ -166,6 +166,15 @@ def test_the_cited_sentence_is_marked_inside_its_passage() -> None:
     assert found.numbered
 
 
+def test_a_page_compares_a_limited_number_of_sentences() -> None:
+    """Passages behind the limit are shown without marks: a page of a long check took 16 s."""
+    long = "".join(f"Lamp {number} has a green shade. " for number in range(1000))
+    found = grounds_of(long, shown(long, HOURS, long), verbatim=True)
+
+    assert [each.matched for each in (*found.cited, *found.others)] == [True, False, False]
+    assert [TAG.sub("", each.html or "") for each in found.others] == [HOURS, long]
+
+
 def test_a_draft_without_numbers_rests_on_what_it_repeats() -> None:
     """Designs without citations get the passages whose sentences are closest."""
     found = grounds_of("Keep the receipt of your goods.", shown(HOURS, RETURNS), verbatim=True)
