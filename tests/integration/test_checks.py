@@ -437,6 +437,11 @@ def test_each_check_of_an_array_has_its_own_result(program: Program, database_ur
             ("history.0.role", "'user'", "bot"),
         ),
         ({"message": "x", "metadata": {"a": 1e400}}, 422, ("metadata.a", "a number of 64 bits", "another")),
+        (
+            {"message": "x", "metadata": {"a": "b" * 262_144}},
+            422,
+            ("metadata", "at most 262144 bytes", "bbb"),
+        ),
         ({"message": "x", "language": "englisch?"}, 422, ("language", "a BCP 47 tag", "englisch?")),
         ({"message": "x", "draft": "y" * 5_000_000}, 413, None),
         ([{"message": "x"}] * 51, 413, None),

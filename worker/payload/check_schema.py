@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from worker.model import MessageRole, Scope
+from worker.payload.parse import PAYLOAD_BYTES
 from worker.payload.schema import LANGUAGE, TEXT_CHARS, AccountName, Identifier
 
 MOST_PASSAGES: Final = 100
@@ -21,6 +31,15 @@ SOMETHING: Final[dict[str, JsonValue]] = {
     ]
 }
 """JSON Schema: a check has a message, a draft or both."""
+
+
+def _of_an_event(metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The metadata, which the audit keeps for ever, within the limit of an event."""
+    if len(json.dumps(metadata, ensure_ascii=False).encode("utf-8", "replace")) > PAYLOAD_BYTES:
+        raise PydanticCustomError("too_large", "at most {most} bytes of JSON", {"most": PAYLOAD_BYTES})
+    return metadata
+
+
 CheckedText = Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")]
 
 
@@ -100,7 +119,7 @@ class CheckRequest(BaseModel):
     language: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
         default=None, description="BCP 47 tag of the message."
     )
-    metadata: dict[str, JsonValue] = Field(
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_of_an_event)] = Field(
         default_factory=dict,
         description="The program's own object, kept with the decision; `labels` as in events.",
     )
