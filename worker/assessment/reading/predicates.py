@@ -36,12 +36,12 @@ class Predicates:
     affirmed: frozenset[str]
 
 
-def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
+def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyond: bool) -> str | None:
     """A word that only one of sentence and quotes negates, while the other has no negation; None without.
 
     Only texts of one language are compared, and no conditions: one text may say the other side of the
     condition of the other ("until noon you may", "after noon you may not"). Sentences ``near`` it in the
-    passages may bear it out.
+    passages may bear it out, and so may an amount or a day ``beyond`` those of the quotes.
     """
     language = language_of(quoted)
     folded, other = folded_text(sentence), folded_text(quoted)
@@ -52,7 +52,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
         found = stated.negated & said.words - said.negated
-    elif not _negates(other, language) and not limited:
+    elif not _negates(other, language) and not limited and not beyond:
         around = [_predicates(folded_text(each), language) for each in near]
         affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
         found = (said.negated & stated.words) - stated.negated - affirmed - lacking(other)
@@ -79,10 +79,11 @@ def _predicates(folded: str, language: str | None) -> Predicates:
         if (word := _first_word(part[negation.end() :])) is not None
     }
     affirmed = " ".join(part for part in parts if negations.search(part) is None)
-    return Predicates(negated=frozenset(negated), words=_stems(folded), affirmed=_stems(affirmed))
+    return Predicates(negated=frozenset(negated), words=stems(folded), affirmed=stems(affirmed))
 
 
-def _stems(folded: str) -> frozenset[str]:
+def stems(folded: str) -> frozenset[str]:
+    """The beginnings of the words of folded text with a meaning of their own."""
     return frozenset(_stem(word) for word in word_tokens(folded) if word not in STOP)
 
 
