@@ -100,6 +100,11 @@ TOTALS = {
         "A lesson has 45 minutes.",
     ),
     "hidden discount": ("Student?", "Students pay €24.", "Regular price €30. Students get 20 % off."),
+    "one of the guests": (
+        "Can I bring 3 friends?",
+        "One guest is free, and the other two pay $10 each, so $20 in total.",
+        "One guest is free; additional guests pay $10.",
+    ),
     "rate": ("Wie oft?", "Nur zwei Abholungen pro Jahr sind frei.", "2 Abholungen sind frei."),
     "litres": ("How big?", "It holds 1 l, that is 1,000 ml.", "It holds 1.0 l."),
 }

@@ -53,7 +53,7 @@ def derived_numbers(
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
     asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] == PERCENT)
-    found: Derived = frozenset()
+    found = _one_apart(asked) if concludes else frozenset()
     money = [each for each in before.units_of() if each[1] in MONEY]
     for _ in range(MOST_PASSES):
         standing = [
@@ -84,6 +84,11 @@ def follows(readings: frozenset[str], unit: str, derived: Derived) -> bool:
     return any(
         not said.isdisjoint(amounts(frozenset({str(number)}), its_unit)) for number, its_unit in derived
     )
+
+
+def _one_apart(asked: tuple[Value, ...]) -> Derived:
+    """The counts of a question with one more or less: of three guests one is free, so two pay."""
+    return frozenset((value + step, unit) for value, unit in asked if unit == THING for step in (1, -1))
 
 
 def _hours_of(shown: tuple[Value, ...], times: frozenset[int]) -> tuple[float, ...]:
