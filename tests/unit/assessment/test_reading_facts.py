@@ -74,6 +74,7 @@ WRONG = {
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
+    "form of address": ("Please ask for Ms Schneider.", "Contact: Frau Schneider"),
     "thousands of money": ("It costs 1.500 euros.", "The price is €1,500."),
     "decimals of a weight": ("The parcel has 1.5 kg.", "Weight of the parcel: 1.500 kg"),
     "abbreviated street": ("We are at 12 Main Street, near Mount Road.", "12 Main St., near Mt. Rd."),

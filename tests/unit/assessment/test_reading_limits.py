@@ -44,8 +44,30 @@ BEYOND = {
     ),
     "age": ("He is 15", "No, 15-year-olds can't join yet.", "You can join from the age of 16."),
 }
+LEFT_OUT = {
+    "closed": (
+        "When?",
+        "We're open Tuesday to Sunday and closed on Mondays.",
+        "Tuesday to Sunday 10:00 to 18:00",
+    ),
+    "german": (
+        "Wann?",
+        "Dienstag bis Sonntag, montags ist geschlossen.",
+        "Dienstag bis Sonntag 10 bis 18 Uhr",
+    ),
+    "french": ("Quand ?", "Ouvert du mardi au dimanche, fermé le lundi.", "Du mardi au dimanche"),
+    "turkish": ("Ne zaman?", "Salıdan pazara açığız, pazartesi kapalıyız.", "Salı-Pazar 10:00-18:00"),
+    "excepted": ("Any day?", "You can come any day except Monday.", "Open Tuesday to Sunday."),
+    "range with days": (
+        "Winter?",
+        "From November to February we close at 16:30.",
+        "From 1 November to the end of February we close at 16:30.",
+    ),
+}
 SAYS_WHY = {
     "contains": ("Is it vegan?", "No, it isn't vegan: it contains milk.", "Contains milk and wheat."),
+    "one word": ("Extra?", "Nein, das kostet nichts extra, es ist inklusive.", "Frühstück inklusive."),
+    "non-": ("Smoking?", "The whole building is non-smoking.", "No smoking in the building."),
     "due": (
         "Pay later?",
         "No, you can't pay later; payment is due at booking.",
@@ -105,10 +127,23 @@ TOTALS = {
         "One guest is free, and the other two pay $10 each, so $20 in total.",
         "One guest is free; additional guests pay $10.",
     ),
+    "year of a voucher": (
+        "Ich habe einen Gutschein von 2025",
+        "Ein Gutschein von 2025 gilt bis Ende 2028.",
+        "Gutscheine gelten drei Jahre bis zum Jahresende.",
+    ),
+    "pence": ("6 eggs?", "Six eggs cost £2.40.", "Eggs: 40p each"),
+    "share of a count": ("I spend 1500", "At 10 % off you'd save €150.", "The card gives 10 % off."),
+    "limited any": (
+        "Deposit?",
+        "For any booking of more than 8 people we take €10 each.",
+        "For groups of more than 8 people we ask for a deposit of 10 euros per person.",
+    ),
     "rate": ("Wie oft?", "Nur zwei Abholungen pro Jahr sind frei.", "2 Abholungen sind frei."),
     "litres": ("How big?", "It holds 1 l, that is 1,000 ml.", "It holds 1.0 l."),
 }
 WRONG = {
+    "another closed day": ("Open?", "We're closed on Thursday.", "Closed on Monday."),
     "no to a named day": (
         "Saturdays?",
         "No, we're not open on Saturdays.",
@@ -154,6 +189,12 @@ def _noticed(question: str, draft: str, quoted: str, *, beside: str = "") -> lis
 def test_a_no_may_rest_on_what_the_quotes_name_instead(kind: str) -> None:
     """A day, month, time or amount that the quotes do not name needs no negation of theirs."""
     assert _noticed(*BEYOND[kind]) == []
+
+
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_days_and_months_that_the_quotes_leave_out_are_closed(kind: str) -> None:
+    """Who names when it is open says when it is closed; a range has all its months."""
+    assert _noticed(*LEFT_OUT[kind]) == []
 
 
 @pytest.mark.parametrize("kind", SAYS_WHY)

@@ -191,7 +191,7 @@ def _of_both(one: str, other: str) -> str:
 def _shares(one: Value, other: Value) -> tuple[Value, ...]:
     """The part that a percentage is of money, and the money without and with it, rounded to cents."""
     (share, its_unit), (value, unit) = (one, other) if one[1] == PERCENT else (other, one)
-    if its_unit != PERCENT or unit not in MONEY or not 0 < share < WHOLE:
+    if its_unit != PERCENT or unit not in {*MONEY, *BARE} or not 0 < share < WHOLE:
         return ()
     cents = (value * share, value * (WHOLE - share), value * (WHOLE + share))
     return tuple((each / WHOLE, unit) for exact in cents for each, _ in _rounded((round(exact, 6), unit)))

@@ -23,7 +23,7 @@ _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
 """The other side of a contrast: "by telephone, not in the portal"."""
 _LEAD: Final = re.compile(r"^[\W_]+")
-LEAST_SHARED: Final = 2
+LEAST_SHARED: Final = 1
 """Words that a clause shares with the quotes that it repeats."""
 
 

@@ -16,8 +16,8 @@ WORDS_REACHED: Final = 4
 """Words after a negation among which the word that it negates is looked for."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
-_LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)")
-"""A word with what is not there: "gluten-free", "glutenfrei"."""
+_LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)|(?<!\w)non-?([^\W\d_]{3,})")
+"""A word with what is not there: "gluten-free", "glutenfrei", "non-smoking"."""
 _PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
 
 
@@ -51,7 +51,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
     found: frozenset[str] = frozenset()
     limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
-        found = stated.negated & said.words - said.negated
+        found = stated.negated & said.words - said.negated - lacking(folded)
     elif not _negates(other, language) and not limited and not beyond:
         around = [_predicates(folded_text(each), language) for each in near]
         affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
@@ -62,7 +62,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
 
 def lacking(folded: str) -> frozenset[str]:
     """The stems of what a folded text calls absent in one word with the absent thing."""
-    return frozenset(_stem(each) for each in _LACKING.findall(folded))
+    return frozenset(_stem(one or other) for one, other in _LACKING.findall(folded))
 
 
 def _negates(folded: str, language: str | None) -> bool:

@@ -13,7 +13,21 @@ THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
 BARE: Final = frozenset({"", THING})
 MONEY: Final = frozenset(
-    {"euro", "dollar", "pound", "yen", "dong", "won", "franc", "lira", "zloty", "riyal", "crown", "real"}
+    {
+        "euro",
+        "cent",
+        "dollar",
+        "pound",
+        "yen",
+        "dong",
+        "won",
+        "franc",
+        "lira",
+        "zloty",
+        "riyal",
+        "crown",
+        "real",
+    }
 )
 """Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
 UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
@@ -25,7 +39,7 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "month": (("month", 1), *(("minute", days * 1440) for days in (28, 30, 31))),
     "quarter": (("month", 3),),
     "year": (("month", 12), ("minute", 365 * 1440)),
-    "cent": (("euro", 0.01), ("dollar", 0.01)),
+    "cent": (("euro", 0.01), ("dollar", 0.01), ("pound", 0.01)),
     "kilometer": (("meter", 1000),),
     "centimeter": (("meter", 0.01),),
     "millimeter": (("meter", 0.001),),
