@@ -167,11 +167,12 @@ def text_for_author(
         return text_in_language(texts, None)
     configured = languages or tuple(texts)
     language = query_language(message, published=published, configured=configured)
-    if language and not published:
-        if reply:
-            language = detect_language(reply, configured) or language
-        elif not _has_function_word(message, language):
-            language = None
+    said = None if published else detect_language(reply, configured)
+    if said is not None and (language or _has_function_word(reply, said)):
+        return text_in_language(texts, said)
+    is_english = not reply or function_word_language(reply) == "en"
+    if language and not published and is_english and not _has_function_word(message, language):
+        language = None
     return text_in_language(texts, language)
 
 
