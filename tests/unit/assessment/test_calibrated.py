@@ -404,6 +404,22 @@ def test_a_reply_in_another_language_than_the_question_is_stopped_unread(
 
 
 @pytest.mark.parametrize(
+    ("question", "draft"),
+    [
+        ("is there a linux app?", "There's no Linux desktop app, but you can use Timely in the browser."),
+        ("Buonasera, siete aperti lunedì?", "Buonasera! No, il lunedì siamo chiusi."),
+        ("havuz nisanda açık mı", "Hayır, havuz mayıstan ekime kadar açıktır."),
+    ],
+)
+def test_a_question_that_only_looks_like_another_language_stops_no_reply(question: str, draft: str) -> None:
+    """Without a word of the detected language the reply must certainly be in another one."""
+    found = replace(evidence(0.9), languages=("en", "de", "fr", "es"))
+    answer = reading(said("supported", QUOTE))
+
+    assert assessed(draft, POLICY, found, query=question, answer=answer).category != "wrong_language"
+
+
+@pytest.mark.parametrize(
     ("changes", "draft", "category"),
     [
         ({"moderation_hit": "violence"}, COPIED, "moderation_hit"),
