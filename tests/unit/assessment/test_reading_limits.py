@@ -158,6 +158,11 @@ WRONG = {
         "Alle Hunde sind auf dem Platz willkommen.",
         "Alle Hunde außer Kampfhunden sind auf dem Platz willkommen.",
     ),
+    "no with another reason": (
+        "By card?",
+        "No, you cannot pay by card, cash only at the desk.",
+        "You can pay by card at the desk.",
+    ),
     "total": ("2 adults?", "Two adults pay €40.", "Adults €18, children €10."),
     "discount": ("Students?", "Students pay €20.", "Regular price €30. Students get 20 % off."),
     "thousands": ("Limit?", "You have 6,000 requests.", "Team costs €6 and has 60 requests."),

@@ -23,8 +23,6 @@ _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
 """The other side of a contrast: "by telephone, not in the portal"."""
 _LEAD: Final = re.compile(r"^[\W_]+")
-LEAST_SHARED: Final = 1
-"""Words that a clause shares with the quotes that it repeats."""
 
 
 def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | None:
@@ -58,13 +56,10 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
 
 
 def _says_why(said: str, folded: str, language: str | None) -> bool:
-    """Whether a clause without a negation repeats the folded quotes: "it contains milk", after a no."""
+    """Whether a clause that denies nothing has only words of the folded quotes: "it contains milk"."""
     stated = stems(folded)
-    return any(
-        len(stems(clause) & stated) >= LEAST_SHARED
-        for clause in _CLAUSE.findall(said)
-        if not says("negating", clause, language)
-    )
+    reasons = (stems(each) for each in _CLAUSE.findall(said) if not says("negating", each, language))
+    return any(reason and reason <= stated for reason in reasons)
 
 
 def _is_excepted(said: str, folded: str, language: str | None) -> bool:
