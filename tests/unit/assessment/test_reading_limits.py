@@ -158,6 +158,13 @@ WRONG = {
         "Alle Hunde sind auf dem Platz willkommen.",
         "Alle Hunde außer Kampfhunden sind auf dem Platz willkommen.",
     ),
+    "yes in another unit": (
+        "After 5 weeks?",
+        "Yes, you can return it after 5 weeks.",
+        "Returns within 30 days.",
+    ),
+    "non-smoking": ("Smoking?", "Smoking is allowed in the house.", "The house is non-smoking."),
+    "not the excepted": ("Hunde?", "Ja, Hunde dürfen mit.", "Hunde dürfen nicht mit, außer Blindenhunden."),
     "no with another reason": (
         "By card?",
         "No, you cannot pay by card, cash only at the desk.",

@@ -32,6 +32,7 @@ MOST_NUMBERS: Final = 100
 PHONE: Final = re.compile(r"(?<![\w+])(?:\+\d|\(?0)[\d ()/\u2013-]{5,}\d")
 """A number that begins with a zero or a plus, and its groups."""
 MOST_COUNTRY_DIGITS: Final = 3
+DURATIONS: Final = frozenset({"day", "week", "month", "year"})
 LEAST_TABLE: Final = 3
 """Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
 MEASURED: Final = frozenset(UNITS - {"hour", "day", "month"})
@@ -159,7 +160,8 @@ def _replaces(
     if _is_between(readings, unit, known):
         return False
     bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in BARE))
-    others = [each for each, its_unit in known[0].units_of() if its_unit == unit]
+    alike = DURATIONS if unit in DURATIONS else {unit}
+    others = [each for each, its_unit in known[0].units_of() if its_unit in alike]
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in BARE]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)

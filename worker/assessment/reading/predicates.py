@@ -51,7 +51,8 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
     found: frozenset[str] = frozenset()
     limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
-        found = stated.negated & said.words - said.negated - lacking(folded)
+        absent = lacking(other) - stems(_LACKING.sub(" ", other))
+        found = (stated.negated | absent) & said.words - said.negated - lacking(folded)
     elif not _negates(other, language) and not limited and not beyond:
         around = [_predicates(folded_text(each), language) for each in near]
         affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
