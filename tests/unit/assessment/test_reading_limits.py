@@ -85,6 +85,16 @@ EXCEPTED = {
         "Ja, Blindenhunde dürfen mit.",
         "Hunde dürfen nicht mit, außer Blindenhunden.",
     ),
+    "limited any time": (
+        "When can I cancel?",
+        "You can cancel at any time up to 24 hours before.",
+        "Cancellation is possible until 24 hours before.",
+    ),
+    "limited french any time": (
+        "Quand ?",
+        "Vous pouvez annuler à tout moment jusqu'à 24 heures avant.",
+        "Annulation jusqu'à 24 heures avant.",
+    ),
     "not always": (
         "Is delivery free?",
         "Not always: it's free from £60.",
@@ -143,6 +153,7 @@ TOTALS = {
     "litres": ("How big?", "It holds 1 l, that is 1,000 ml.", "It holds 1.0 l."),
 }
 WRONG = {
+    "any time": ("Cancel?", "You can cancel at any time.", "Cancellation is possible until 24 hours before."),
     "another closed day": ("Open?", "We're closed on Thursday.", "Closed on Monday."),
     "no to a named day": (
         "Saturdays?",
