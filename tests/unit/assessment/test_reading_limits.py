@@ -150,6 +150,8 @@ TOTALS = {
         "For groups of more than 8 people we ask for a deposit of 10 euros per person.",
     ),
     "rate": ("Wie oft?", "Nur zwei Abholungen pro Jahr sind frei.", "2 Abholungen sind frei."),
+    "time zone": ("In CET?", "It ends at 06:00 UTC, 07:00 CET.", "It ends on Monday at 06:00 UTC."),
+    "time zone of the west": ("When?", "It starts at 10 am EST.", "It starts at 15:00 UTC."),
     "litres": ("How big?", "It holds 1 l, that is 1,000 ml.", "It holds 1.0 l."),
 }
 WRONG = {
@@ -183,6 +185,7 @@ WRONG = {
     ),
     "total": ("2 adults?", "Two adults pay €40.", "Adults €18, children €10."),
     "discount": ("Students?", "Students pay €20.", "Regular price €30. Students get 20 % off."),
+    "time zone": ("In CET?", "It ends at 08:00 CET.", "It ends on Monday at 06:00 UTC."),
     "thousands": ("Limit?", "You have 6,000 requests.", "Team costs €6 and has 60 requests."),
     "minutes of a clock": (
         "I come at 10:30",

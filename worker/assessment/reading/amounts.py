@@ -21,6 +21,7 @@ from worker.assessment.reading.units import (
     periods,
     worded_amounts,
 )
+from worker.assessment.reading.zones import zone_steps
 from worker.assessment.text.wordlists import folded_text
 
 HALF_DAY: Final = DAY_MINUTES // 2
@@ -84,10 +85,17 @@ def missing_figures(
         derived = derived_numbers(sentence, said, before, others, bare=bare, ratios=ratios)
         unknown = [each for each in unknown if not follows(*each, derived)]
     numbers = _hours(times) | written.keys()
+    zoned = {
+        (time + step) % DAY_MINUTES
+        for time in known[0].times
+        for step in zone_steps(sentence, quoted)
+        if step
+    }
     late = [
         time
         for time in said.times
         if (not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known))
+        and time not in zoned
         and not _follows(time, known, worded)
     ]
     return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
