@@ -42,6 +42,11 @@ BEYOND = {
         "No, después de 40 días ya no se puede devolver.",
         "Se puede devolver en un plazo de 30 días.",
     ),
+    "french duration": (
+        "3 semaines",
+        "Après trois semaines, un remboursement n'est plus possible.",
+        "Remboursement possible dans les 14 jours.",
+    ),
     "age": ("He is 15", "No, 15-year-olds can't join yet.", "You can join from the age of 16."),
 }
 LEFT_OUT = {
@@ -68,6 +73,7 @@ SAYS_WHY = {
     "contains": ("Is it vegan?", "No, it isn't vegan: it contains milk.", "Contains milk and wheat."),
     "one word": ("Extra?", "Nein, das kostet nichts extra, es ist inklusive.", "Frühstück inklusive."),
     "non-": ("Smoking?", "The whole building is non-smoking.", "No smoking in the building."),
+    "contracted": ("Extra?", "No, it isn't extra: it's included in the price.", "Included in the price."),
     "due": (
         "Pay later?",
         "No, you can't pay later; payment is due at booking.",
@@ -150,6 +156,7 @@ TOTALS = {
         "For groups of more than 8 people we ask for a deposit of 10 euros per person.",
     ),
     "rate": ("Wie oft?", "Nur zwei Abholungen pro Jahr sind frei.", "2 Abholungen sind frei."),
+    "net price": ("Net?", "The net price is €100, as the €119 include 19 % VAT.", "€119 incl. 19 % VAT"),
     "time zone": ("In CET?", "It ends at 06:00 UTC, 07:00 CET.", "It ends on Monday at 06:00 UTC."),
     "time zone of the west": ("When?", "It starts at 10 am EST.", "It starts at 15:00 UTC."),
     "litres": ("How big?", "It holds 1 l, that is 1,000 ml.", "It holds 1.0 l."),

@@ -24,6 +24,8 @@ MOST_RESULTS: Final = 2_000
 PERCENT: Final = "percent"
 WHOLE: Final = 100
 """Percent of the whole."""
+MOST_TAX: Final = 50
+"""Percent that a price may include; no "half"."""
 MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
 _CONCLUDES: Final = re.compile(r"[=×]|\d[^.;!?\d]*(?::\s|\()[^\d]*\d")
@@ -189,11 +191,12 @@ def _of_both(one: str, other: str) -> str:
 
 
 def _shares(one: Value, other: Value) -> tuple[Value, ...]:
-    """The part that a percentage is of money, and the money without and with it, rounded to cents."""
+    """The part that a percentage is of money, and the money less, plus and without it, in cents."""
     (share, its_unit), (value, unit) = (one, other) if one[1] == PERCENT else (other, one)
     if its_unit != PERCENT or unit not in {*MONEY, *BARE} or not 0 < share < WHOLE:
         return ()
-    cents = (value * share, value * (WHOLE - share), value * (WHOLE + share))
+    net = (value * WHOLE * WHOLE / (WHOLE + share),) if unit in MONEY and share < MOST_TAX else ()
+    cents = (value * share, value * (WHOLE - share), value * (WHOLE + share), *net)
     return tuple((each / WHOLE, unit) for exact in cents for each, _ in _rounded((round(exact, 6), unit)))
 
 

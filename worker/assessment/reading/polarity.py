@@ -22,6 +22,8 @@ from worker.assessment.text.words import split_sentences
 _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
 """The other side of a contrast: "by telephone, not in the portal"."""
+_CONTRACTED: Final = re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)(?!\w)")
+"""What is left of a verb: "it's"."""
 _LEAD: Final = re.compile(r"^[\W_]+")
 
 
@@ -58,7 +60,8 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
 def _says_why(said: str, folded: str, language: str | None) -> bool:
     """Whether a clause that denies nothing has only words of the folded quotes: "it contains milk"."""
     stated = stems(folded)
-    reasons = (stems(each) for each in _CLAUSE.findall(said) if not says("negating", each, language))
+    plain = _CONTRACTED.sub("", said)
+    reasons = (stems(each) for each in _CLAUSE.findall(plain) if not says("negating", each, language))
     return any(reason and reason <= stated for reason in reasons)
 
 
