@@ -32,7 +32,9 @@ def named_dates(text: str) -> frozenset[str]:
     pattern, names = _names()
     matches = list(pattern.finditer(folded))
     ends = [
-        _RANGE.fullmatch(folded, one.end(), other.start()) is not None for one, other in pairwise(matches)
+        _RANGE.fullmatch(folded, one.end(), other.start()) is not None
+        or (one[0].endswith(_FROM) and folded[one.end() : other.start()].isspace())
+        for one, other in pairwise(matches)
     ]
     sure = [
         beside or before or each[0] not in AMBIGUOUS or _is_month(folded, each)
@@ -204,6 +206,8 @@ _MONTH_FOLLOWS: Final = re.compile(
 )
 LOOK_BACK: Final = 12
 """Characters before the name of a month in which its day or its preposition stands."""
+_FROM: Final = ("dan", "den", "tan", "ten")
+"""Endings of the Turkish case for the beginning of a range: "mayıstan ekime"."""
 _CLAUSE_END: Final = re.compile(r"[,;:()，、；：]")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 LEAST_MONTH: Final = 28
