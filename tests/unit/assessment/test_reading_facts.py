@@ -69,6 +69,8 @@ WRONG = {
     "russian day": ("Музей закрыт во вторник.", "Музей закрыт в понедельник."),
     "turkish day": ("Salı günü kapalıyız.", "Pazartesi günleri kapalıyız."),
     "turkish month": ("It is open in April.", "Havuz mayıstan ekime kadar açıktır."),
+    "japanese day": ("日曜日も開いています。", "月曜日〜土曜日に開いています。"),
+    "korean day": ("일요일에도 영업합니다.", "영업시간: 월요일~토요일"),
     "polish day": ("Muzeum jest zamknięte w sobotę.", "Muzeum jest zamknięte w niedzielę."),
     "other unit by arithmetic": ("Another 7 of them cost €6 each.", "Up to 15 metres are included, then €5."),
     "discount": ("With 15 % off it is €35.", "It costs €40. Students have 15 % off."),

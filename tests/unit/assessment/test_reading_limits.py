@@ -21,6 +21,8 @@ BEYOND = {
         "Aperto dal martedì alla domenica",
     ),
     "month": ("In November?", "No, the pool is not open in November.", "Open from May to September."),
+    "korean day": ("일요일 영업하나요?", "아니요, 일요일은 영업하지 않습니다.", "영업일: 월요일~토요일"),
+    "japanese day": ("日曜日は？", "いいえ、日曜日は営業しておりません。", "営業時間は月曜日〜土曜日です。"),
     "french month": (
         "En novembre ?",
         "Non, la piscine n'est pas ouverte en novembre.",
@@ -41,6 +43,11 @@ BEYOND = {
         "¿Después de 40 días?",
         "No, después de 40 días ya no se puede devolver.",
         "Se puede devolver en un plazo de 30 días.",
+    ),
+    "korean duration": (
+        "20일 지났는데요",
+        "20일이 지나면 반품할 수 없습니다.",
+        "14일 이내에 반품할 수 있습니다.",
     ),
     "french duration": (
         "3 semaines",
