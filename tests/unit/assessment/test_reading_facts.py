@@ -247,10 +247,13 @@ def test_any_text_is_compared(text: str) -> None:
         disagreements(one, draft=one, quoted=other, beside=other, passages=other, question=text, asked=text)
 
 
-@pytest.mark.parametrize("unit", ["Open Ab ", "9:30 Monday 3 May 2024 ", "We are open. "])
+@pytest.mark.parametrize(
+    "unit",
+    ["Open Ab ", "9:30 Monday 3 May 2024 ", "We are open. ", "(", "Yes, except us, ", "closed, ", "not all "],
+)
 def test_names_are_searched_in_linear_time(unit: str) -> None:
     """One endless sentence of a model, or of a program that has a draft checked, does not stop the worker."""
-    text, quoted = unit * 5_000, "The shop is open from 9:30."
+    text, quoted = f"Yes, 12 {unit * 5_000}", f"No 7. {unit * 500}"
     started = time.process_time()
     disagreements(text, draft=text, quoted=quoted, beside=quoted, passages=quoted, question="", asked="")
 

@@ -28,7 +28,7 @@ MOST_TAX: Final = 50
 """Percent that a price may include; no "half"."""
 MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
-_CONCLUDES: Final = re.compile(r"[=×]|\d[^.;!?\d]*(?::\s|\()[^\d]*\d")
+_CONCLUDES: Final = re.compile(r"[=×]|\d[^.;!?\d]{0,80}(?::\s|\()[^\d]{0,40}\d")
 """Signs of a calculation, and a number that is explained: "480 euros: 96 for the first and ..."."""
 Value = tuple[float, str]
 """A number with its unit; "" may be any."""

@@ -68,8 +68,9 @@ def _says_why(said: str, folded: str, language: str | None) -> bool:
 def _is_excepted(said: str, folded: str, language: str | None) -> bool:
     """Whether a folded text names something that the folded quotes except."""
     rule, *parts = language_pattern("exceptions", language).split(folded)
-    clauses = (clause for part in parts for clause in _CLAUSE.findall(part)[:1])
-    return any(not (stems(clause) - stems(rule)).isdisjoint(stems(said)) for clause in clauses)
+    clauses = (found[0] for part in parts if (found := _CLAUSE.search(part)) is not None)
+    named = stems(said) - stems(rule)
+    return any(not stems(clause).isdisjoint(named) for clause in clauses)
 
 
 def _heads(quoted: str) -> frozenset[str]:

@@ -14,6 +14,8 @@ from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, wor
 
 WORDS_REACHED: Final = 4
 """Words after a negation among which the word that it negates is looked for."""
+CHARS_REACHED: Final = 200
+"""Characters that these words have at most, so that many negations are read in linear time."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
 _LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)|(?<!\w)non-?([^\W\d_]{3,})")
@@ -89,7 +91,7 @@ def stems(folded: str) -> frozenset[str]:
 
 
 def _first_word(rest: str) -> str | None:
-    for word in word_tokens(rest)[:WORDS_REACHED]:
+    for word in word_tokens(rest[:CHARS_REACHED])[:WORDS_REACHED]:
         if word not in STOP:
             return None if word.isdigit() or is_unspaced(word) else _stem(word)
     return None
