@@ -25,6 +25,16 @@ FORMS: Final = (
 )  # fmt: skip
 """Forms of the days from Monday on that CLDR lacks: cases, and the Arabic "and"."""
 
+MONTH_FORMS: Final = (
+    "styczniu lutym marcu kwietniu maju czerwcu lipcu sierpniu wrześniu październiku listopadzie grudniu",
+    "январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре",
+    "ocaktan şubattan marttan nisandan mayıstan hazirandan temmuzdan ağustostan eylülden ekimden kasımdan"
+    " aralıktan",
+    "ocağa şubata mart nisana mayısa hazirana temmuza ağustosa eylüle ekime kasıma aralığa",
+    "ocakta şubatta martta nisanda mayısta haziranda temmuzda ağustosta eylülde ekimde kasımda aralıkta",
+)
+"""Cases of the months from January on that CLDR lacks; "marta" is a name."""
+
 
 def main() -> None:
     """Write the file."""
@@ -42,6 +52,10 @@ def main() -> None:
             short_days.setdefault(word.rstrip("."), f"day{number}")
     for number, forms in ((number, forms) for days in FORMS for number, forms in enumerate(days)):
         dates |= dict.fromkeys(forms.split(), f"day{number}")
+    for number, word in (
+        (number, word) for each in MONTH_FORMS for number, word in enumerate(each.split(), 1)
+    ):
+        dates.setdefault(word, f"month{number}")
     short_days |= {
         word: f"day{number}" for number, word in Locale.parse("vi").days["format"]["short"].items()
     }

@@ -233,6 +233,8 @@ def test_a_new_account_speaks_to_customers_in_their_language(language: str, mess
         ("is teh shop opn tomorow", None, "The shop is open from Monday to Friday.", "en"),
         ("is teh shop opn tomorow", "pl", "The shop is open from Monday to Friday.", "pl"),
         ("Wann habt ihr auf?", None, "9:30", "de"),
+        ("accettate amex?", None, "No, ci dispiace, non accettiamo American Express.", "it"),
+        ("when's double xp end in CET?", None, "Double XP ends on Monday at 06:00 UTC, 07:00 CET.", "en"),
         ("Når kommer bestillingen min?", None, "Butikken er åpen mandag til fredag fra 9.30 til 18.", "en"),
     ],
 )

@@ -313,6 +313,15 @@ def test_courtesies_beside_a_supported_sentence_do_not_lower_the_support() -> No
         ("Başka bir sorunuz olursa yardımcı olmaktan memnuniyet duyarız.", True),
         ("Enjoy your delivery!", True),
         ("ご来店をお待ちしております。", True),
+        ("Bei weiteren Fragen stehe ich Ihnen gerne zur Verfügung.", True),
+        ("Vielen Dank für Ihre Nachricht.", True),
+        ("Please don't hesitate to ask.", True),
+        ("We'd love to see you soon.", True),
+        ("Siento mucho las molestias.", True),
+        ("W razie pytań proszę pisać.", True),
+        ("ご不便をおかけして申し訳ございません。", True),
+        ("よろしくお願いいたします。", True),
+        ("無料です。", False),
         ("Enjoy your delivery, it is free!", False),
         ("Ja, gerne!", True),
         ("Returns are free.", False),
@@ -392,6 +401,22 @@ def test_a_reply_in_another_language_than_the_question_is_stopped_unread(
 
     assert assessed(draft, POLICY, found, answer=answer).category == category
     assert calls_for(draft, POLICY, found) == (0 if category else 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "draft"),
+    [
+        ("is there a linux app?", "There's no Linux desktop app, but you can use Timely in the browser."),
+        ("Buonasera, siete aperti lunedì?", "Buonasera! No, il lunedì siamo chiusi."),
+        ("havuz nisanda açık mı", "Hayır, havuz mayıstan ekime kadar açıktır."),
+    ],
+)
+def test_a_question_that_only_looks_like_another_language_stops_no_reply(question: str, draft: str) -> None:
+    """Without a word of the detected language the reply must certainly be in another one."""
+    found = replace(evidence(0.9), languages=("en", "de", "fr", "es"))
+    answer = reading(said("supported", QUOTE))
+
+    assert assessed(draft, POLICY, found, query=question, answer=answer).category != "wrong_language"
 
 
 @pytest.mark.parametrize(

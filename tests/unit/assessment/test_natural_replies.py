@@ -52,13 +52,13 @@ def approval(row: dict[str, Any]) -> str:
 
 
 def test_right_replies_are_sent() -> None:
-    """Of those that a judge reads rightly at least 96 in 100 pass the checks in code."""
+    """Of those that a judge reads rightly at least 97 in 100 pass the checks in code."""
     rows = replies(label=0)
     held = [row["id"] for row in rows if not is_sent(row, approval(row))]
     print(f"held: {len(held)} of {len(rows)} right replies: {held}")
 
     assert len(rows) >= 200
-    assert len(held) * 100 <= len(rows) * 4
+    assert len(held) * 100 <= len(rows) * 3
 
 
 def test_wrong_replies_are_held() -> None:

@@ -54,6 +54,7 @@ def _only_asks(case: DraftCase, prose: str) -> bool:
 
 def _wrong_language(case: DraftCase, prose: str) -> str | None:
     """The detected language if it differs from the required language; otherwise None."""
-    configured = case.evidence.languages
-    wanted = author_language(case) if configured or case.evidence.query_language else None
-    return wrong_language(prose, wanted, configured) if wanted else None
+    configured, published = case.evidence.languages, case.evidence.query_language
+    wanted = author_language(case) if configured or published else None
+    question = None if published else case.query
+    return wrong_language(prose, wanted, configured, question=question) if wanted else None

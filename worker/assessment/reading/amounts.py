@@ -10,7 +10,18 @@ from worker.assessment.reading.arithmetic import derived_numbers, follows, value
 from worker.assessment.reading.dates import counted_days, counted_ordinals, counted_years, named_dates
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
-from worker.assessment.reading.units import BARE, THING, UNITS, Amounts, amounts, worded_amounts
+from worker.assessment.reading.polarity import headed
+from worker.assessment.reading.units import (
+    BARE,
+    THING,
+    UNITS,
+    Amounts,
+    amounts,
+    period_ratios,
+    periods,
+    worded_amounts,
+)
+from worker.assessment.reading.zones import zone_steps
 from worker.assessment.text.wordlists import folded_text
 
 HALF_DAY: Final = DAY_MINUTES // 2
@@ -22,10 +33,11 @@ MOST_NUMBERS: Final = 100
 PHONE: Final = re.compile(r"(?<![\w+])(?:\+\d|\(?0)[\d ()/\u2013-]{5,}\d")
 """A number that begins with a zero or a plus, and its groups."""
 MOST_COUNTRY_DIGITS: Final = 3
+DURATIONS: Final = frozenset({"day", "week", "month", "year"})
 LEAST_TABLE: Final = 3
 """Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
-MEASURED: Final = frozenset(UNITS - {"hour", "minute", "day", "month"})
-"""Units that a bare hour of a time, or a number of a calendar day, cannot have."""
+MEASURED: Final = frozenset(UNITS - {"hour", "day", "month"})
+"""Units that a bare hour or minute of a time, or a number of a calendar day, cannot have."""
 
 
 def missing_figures(
@@ -52,6 +64,7 @@ def missing_figures(
     ordinals = counted_ordinals(quoted)
     written = _written_units(known, figures(draft))
     comparable = same_language(sentence, quoted)
+    denies = says("negating", headed(sentence)[1], language_of(sentence))
     stated = frozenset().union(*(each.amounts for each in (*known, worded)))
     unknown = [
         (readings, unit)
@@ -62,18 +75,28 @@ def missing_figures(
         and not _is_example(readings, sentence)
         and (
             not _has_unit(readings, unit, written, stated, comparable=comparable)
-            or _replaces(readings, unit, figures(draft), known)
+            or _replaces(readings, unit, figures(draft), known, denies=denies)
         )
     ]
     if unknown:  # most sentences need no arithmetic
         before = figures(draft.partition(sentence)[0])
-        derived = derived_numbers(sentence, said, before, [known[0], earlier, *known[1:], worded], bare)
+        others = [known[0], earlier, *known[1:], worded]
+        ratios = period_ratios(f"{sentence}\n{quoted}") if periods(sentence) else frozenset()
+        derived = derived_numbers(sentence, said, before, others, bare=bare, ratios=ratios)
         unknown = [each for each in unknown if not follows(*each, derived)]
     numbers = _hours(times) | written.keys()
+    zoned = {
+        (time + step) % DAY_MINUTES
+        for time in known[0].times
+        for step in zone_steps(sentence, quoted)
+        if step
+    }
     late = [
         time
         for time in said.times
-        if not _is_known(time, times, numbers) and not _follows(time, known, worded)
+        if (not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known))
+        and time not in zoned
+        and not _follows(time, known, worded)
     ]
     return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
 
@@ -131,14 +154,22 @@ def _has_unit(
     return not amounts(readings, unit).isdisjoint(stated)
 
 
-def _replaces(readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures]) -> bool:
-    """Whether an amount stands in place of an amount that the quotes have and the draft leaves out."""
+def _replaces(
+    readings: frozenset[str], unit: str, draft: Figures, known: Sequence[Figures], *, denies: bool
+) -> bool:
+    """Whether an amount stands in place of an amount that the quotes have and the draft leaves out.
+
+    A sentence that ``denies`` may repeat the amount of the question: "after 5 weeks you cannot".
+    """
     if unit in BARE or not amounts(readings, unit).isdisjoint(known[0].amounts):
+        return False
+    if denies and not amounts(readings, unit).isdisjoint(known[1].amounts):
         return False
     if _is_between(readings, unit, known):
         return False
     bare = frozenset().union(*(each for each, its_unit in draft.units_of() if its_unit in BARE))
-    others = [each for each, its_unit in known[0].units_of() if its_unit == unit]
+    alike = DURATIONS if unit in DURATIONS else {unit}
+    others = [each for each, its_unit in known[0].units_of() if its_unit in alike]
     elsewhere = [each - bare for each, its_unit in known[0].units_of() if its_unit in BARE]
     kept = frozenset().union(*others, *elsewhere)
     return bool(others) and draft.readings.isdisjoint(kept)
@@ -177,6 +208,13 @@ def _is_example(readings: frozenset[str], sentence: str) -> bool:
 def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool:
     bare = {str(time // 60), str(time // 60 % 12 or 12)} if time % 60 == 0 else set()
     return time in times or (time + HALF_DAY) % DAY_MINUTES in times or not numbers.isdisjoint(bare)
+
+
+def _replaces_time(time: int, draft: Figures, known: Sequence[Figures]) -> bool:
+    """Whether a time of the paragraph stands in place of the times of the quotes, none of which is said."""
+    quoted, asked = ({each % HALF_DAY for each in found.times | found.possible_times} for found in known[:2])
+    said = {each % HALF_DAY for each in draft.times | draft.possible_times}
+    return bool(quoted) and said.isdisjoint(quoted) and time % HALF_DAY not in asked
 
 
 def _follows(time: int, known: list[Figures], worded: Figures) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from math import ceil, floor
@@ -9,7 +10,7 @@ from typing import Final
 
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.numbers import Figures
-from worker.assessment.reading.units import BARE, MONEY, THING
+from worker.assessment.reading.units import BARE, MONEY, THING, amounts
 from worker.assessment.text.wordlists import folded_text
 
 UNIT_STEPS: Final = (60.0, 24.0, 7.0, 12.0)
@@ -23,8 +24,12 @@ MOST_RESULTS: Final = 2_000
 PERCENT: Final = "percent"
 WHOLE: Final = 100
 """Percent of the whole."""
+MOST_TAX: Final = 50
+"""Percent that a price may include; no "half"."""
 MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
+_CONCLUDES: Final = re.compile(r"[=×]|\d[^.;!?\d]{0,80}(?::\s|\()[^\d]{0,40}\d")
+"""Signs of a calculation, and a number that is explained: "480 euros: 96 for the first and ..."."""
 Value = tuple[float, str]
 """A number with its unit; "" may be any."""
 Derived = frozenset[Value]
@@ -32,20 +37,27 @@ Derived = frozenset[Value]
 
 
 def derived_numbers(
-    sentence: str, said: Figures, before: Figures, known: Sequence[Figures], bare: frozenset[str]
+    sentence: str,
+    said: Figures,
+    before: Figures,
+    known: Sequence[Figures],
+    *,
+    bare: frozenset[str],
+    ratios: frozenset[float],
 ) -> Derived:
     """What follows from the numbers that a sentence shows, and where it concludes from its evidence too.
 
     ``known`` are quotes, question and conversation, further texts, and amounts in words ("half").
-    Amounts of money of the sentences before, which are compared on their own, are in sight too.
+    Amounts of money of the sentences before, which are compared on their own, are in sight too, and
+    the ``ratios`` of the periods that sentence and quotes name.
     """
-    concludes = "=" in sentence or says("results", folded_text(sentence), language_of(sentence))
+    concludes = _CONCLUDES.search(sentence) or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
     asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] == PERCENT)
-    found: Derived = frozenset()
+    found = _one_apart(asked) if concludes else frozenset()
     money = [each for each in before.units_of() if each[1] in MONEY]
-    for _ in range(MOST_PASSES if concludes else 1):
+    for _ in range(MOST_PASSES):
         standing = [
             (readings, unit)
             for readings, unit in said.units_of()
@@ -54,16 +66,58 @@ def derived_numbers(
         shown = values_of((*standing, *money))
         asked = tuple(each for each in asked if each not in shown)
         hidden = tuple(
-            each for each in quoted if (concludes or each[1] in MONEY) and each not in (*shown, *asked)
+            each
+            for each in quoted
+            if (concludes or each[1] in {*MONEY, PERCENT}) and each not in (*shown, *asked)
         )
-        found |= _results(shown, asked, hidden, concludes=concludes)
+        found |= _results(shown, asked, hidden, concludes=bool(concludes))
+        prices = tuple(dict.fromkeys(each for each in (*shown, *quoted) if each[1] in MONEY))
+        found |= _by_periods(prices, (*ratios, *_hours_of(shown, said.times)))
+        found |= _totals(shown, prices) if concludes else frozenset()
     return found
 
 
 def follows(readings: frozenset[str], unit: str, derived: Derived) -> bool:
     """Whether a number is among those that follow, with a unit that can be its own."""
     values = {round(value, 2) for value, _ in values_of([(readings, unit)])}
-    return any(number in values and (unit in BARE or its_unit in ("", unit)) for number, its_unit in derived)
+    if any(number in values and (unit in BARE or its_unit in ("", unit)) for number, its_unit in derived):
+        return True
+    said = amounts(readings, unit)
+    return any(
+        not said.isdisjoint(amounts(frozenset({str(number)}), its_unit)) for number, its_unit in derived
+    )
+
+
+def _one_apart(asked: tuple[Value, ...]) -> Derived:
+    """The counts of a question with one more or less: of three guests one is free, so two pay."""
+    return frozenset((value + step, unit) for value, unit in asked if unit == THING for step in (1, -1))
+
+
+def _hours_of(shown: tuple[Value, ...], times: frozenset[int]) -> tuple[float, ...]:
+    """The hours that a sentence gives in minutes or as "1 h 30"."""
+    minutes = [value for value, unit in shown if unit == "minute"]
+    return tuple(value / 60 for value in (*minutes, *(time for time in times if time % 60)))
+
+
+def _by_periods(prices: tuple[Value, ...], factors: tuple[float, ...]) -> Derived:
+    """What prices are in other periods: a month's in a year, an hour's in 90 minutes."""
+    return frozenset(
+        (round(each, 2), unit)
+        for price, unit in prices
+        for factor in factors
+        for each in (price * factor, price / factor)
+    )
+
+
+def _totals(shown: tuple[Value, ...], prices: tuple[Value, ...]) -> Derived:
+    """What two prices come to, each once or as often as a count in sight."""
+    counts = [1.0, *(value for value, unit in shown if unit in BARE)]
+    items = [(price, (count * price[0], price[1])) for price in prices for count in counts]
+    return frozenset(
+        (round(one[0] + other[0], 2), one[1])
+        for (first, one), (second, other) in combinations(items, 2)
+        if first != second and one[1] == other[1]
+    )
 
 
 def _results(
@@ -71,21 +125,23 @@ def _results(
 ) -> Derived:
     """What one step gives from two of the numbers, and where a sentence concludes a second step.
 
-    Only one of the numbers may be hidden, that is, stand in the quotes alone; without a conclusion it may
-    only be added to money or taken from it. A quotient is rounded only where both are in sight, money never.
+    Only one of the numbers may be hidden, that is, stand in the quotes alone, but of a price and its
+    percentage both may. Without a conclusion it may only be added to money or taken from it, or be the price
+    of a count. A quotient is rounded only where both are in sight, money never.
     """
     values = (*shown, *asked, *hidden)
     seen = len(shown) + len(asked)
     found: set[Value] = set()
     for left, right in combinations(range(len(values)), 2):
-        if left >= (seen if concludes else len(shown)):
+        found.update(_shares(values[left], values[right]))
+        if left >= (seen if concludes or right >= seen else len(shown)):
             continue
         whole, parts = _steps(values[left], values[right])
         if right >= seen and not concludes:
-            whole, parts = (whole[1:] if values[left][1] == values[right][1] else ()), ()
+            whole, parts = _of_price(whole, values[left], values[right], shown=left < len(shown)), ()
         most = len(values) if right < seen else seen
         rest = [value for index, value in enumerate(values[:most]) if index not in (left, right)]
-        found.update((*whole, *parts, *_shares(values[left], values[right])))
+        found.update((*whole, *parts))
         round_ones = (*whole, *parts) if right < seen else whole
         found.update(each for value in round_ones if value[1] not in MONEY for each in _rounded(value))
         if concludes and len(found) < MOST_RESULTS:
@@ -95,6 +151,14 @@ def _results(
     if concludes:
         found.update(each for value in values for each in _converted(value))
     return frozenset((round(value, 2), unit) for value, unit in found)
+
+
+def _of_price(whole: tuple[Value, ...], one: Value, price: Value, *, shown: bool) -> tuple[Value, ...]:
+    """What a number comes to with a hidden price: a sum of money, or the price of a count or a duration."""
+    if one[1] == price[1]:
+        return whole[1:] if shown and price[1] in MONEY else ()
+    is_priced = price[1] in MONEY and one[1] not in {*MONEY, PERCENT}
+    return ((one[0] * price[0], price[1]),) if is_priced else ()
 
 
 def _rounded(value: Value) -> tuple[Value, Value]:
@@ -127,11 +191,12 @@ def _of_both(one: str, other: str) -> str:
 
 
 def _shares(one: Value, other: Value) -> tuple[Value, ...]:
-    """The part that a percentage is of money, and the money without and with it, rounded to cents."""
+    """The part that a percentage is of money, and the money less, plus and without it, in cents."""
     (share, its_unit), (value, unit) = (one, other) if one[1] == PERCENT else (other, one)
-    if its_unit != PERCENT or unit not in MONEY or not 0 < share < WHOLE:
+    if its_unit != PERCENT or unit not in {*MONEY, *BARE} or not 0 < share < WHOLE:
         return ()
-    cents = (value * share, value * (WHOLE - share), value * (WHOLE + share))
+    net = (value * WHOLE * WHOLE / (WHOLE + share),) if unit in MONEY and share < MOST_TAX else ()
+    cents = (value * share, value * (WHOLE - share), value * (WHOLE + share), *net)
     return tuple((each / WHOLE, unit) for exact in cents for each, _ in _rounded((round(exact, 6), unit)))
 
 

@@ -18,6 +18,7 @@ MOST_WORDS: Final = 2
 """Content words of a sentence too short to state much ("These things happen!")."""
 MOST_COURTESY_WORDS: Final = 4
 """Most words beside a word of regret or thanks ("I am sorry, get well soon!")."""
+PAIRS_A_WORD: Final = 3
 _ABOUT: Final = re.compile(
     r"(?: you| ihnen| dir| euch)?[\s,]*"
     r"(?:about|for|to (?:hear|read|see|learn)|that you|über|für|wegen|pour|de|du|des|por|per|om|voor|za)"
@@ -58,8 +59,14 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
     courtesy = list_pattern("courtesies").search(folded)
     if courtesy is not None and _is_regret(folded[courtesy.end() :], said, asked):
         return True
-    most = MOST_WORDS if courtesy is None else MOST_COURTESY_WORDS
-    return len(said) <= most and said.isdisjoint(content_of(passages))
+    is_short = len(said) <= MOST_WORDS if courtesy is None else _word_count(said) <= MOST_COURTESY_WORDS
+    return is_short and said.isdisjoint(content_of(passages))
+
+
+def _word_count(units: frozenset[str]) -> int:
+    """The words of a sentence; a word of a script without spaces has about so many pairs of letters."""
+    pairs = sum(map(is_unspaced, units))
+    return len(units) - pairs + pairs // PAIRS_A_WORD
 
 
 _HEADS: Final = (":", "：")

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from worker.assessment.reading.cldr_names import date_names
+from worker.assessment.reading.languages import denies, language_of
 from worker.assessment.reading.numbers import DAY_MINUTES, figures
 from worker.assessment.reading.short_dates import days_between, numeric_months, short_days, short_months
 from worker.assessment.reading.units import unit_beside
@@ -20,6 +21,7 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", 
 WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
 WEEKEND: Final = frozenset({"day5", "day6"})
 EVERY_DAY: Final = WORKING_DAYS | WEEKEND
+YEAR_MONTHS: Final = 12
 MONTHS: Final = frozenset(f"month{number}" for number in range(1, 13))
 
 
@@ -30,7 +32,9 @@ def named_dates(text: str) -> frozenset[str]:
     pattern, names = _names()
     matches = list(pattern.finditer(folded))
     ends = [
-        _RANGE.fullmatch(folded, one.end(), other.start()) is not None for one, other in pairwise(matches)
+        _RANGE.fullmatch(folded, one.end(), other.start()) is not None
+        or (one[0].endswith(_FROM) and folded[one.end() : other.start()].isspace())
+        for one, other in pairwise(matches)
     ]
     sure = [
         beside or before or each[0] not in AMBIGUOUS or _is_month(folded, each)
@@ -56,12 +60,13 @@ def _between(first: str, last: str) -> set[str]:
 def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
     """The dates of a sentence that the ground does not have, apart from a month of a counted day.
 
-    A day or month that stands elsewhere in the passages must not replace those of the quotes.
+    A day or month that stands elsewhere in the passages must not replace those of the quotes. What is closed
+    or excepted may be what the quotes leave out: closed on Mondays, where it is open from Tuesday to Sunday.
     """
     said = named_dates(sentence) | numeric_months(sentence, sure=True)
     if not said:
         return []
-    counted = {f"month{month}" for month, _ in counted_days(ground)}
+    counted = {f"month{month}" for month, _ in counted_days(ground)} | _left_out(sentence, quoted)
     known = covered_dates(quoted) | covered_dates(asked) | counted
     missing = said - covered_dates(ground) - counted
     for kind in (EVERY_DAY, MONTHS):
@@ -69,6 +74,17 @@ def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked:
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
             missing |= (said & kind) - known
     return sorted(missing)
+
+
+def _left_out(sentence: str, quoted: str) -> frozenset[str]:
+    """The days and months of clauses that deny, beside those that the quotes name without a denial."""
+    if denies(folded_text(quoted), language_of(quoted)):
+        return frozenset()
+    stated = covered_dates(quoted)
+    kinds = [kind for kind in (EVERY_DAY, MONTHS) if kind & stated]
+    language, clauses = language_of(sentence), _CLAUSE_END.split(sentence)
+    denied = (covered_dates(each) for each in clauses if denies(folded_text(each), language))
+    return frozenset().union(*denied).intersection(frozenset().union(*kinds)) - stated
 
 
 def _is_month(folded: str, match: re.Match[str]) -> bool:
@@ -92,9 +108,11 @@ def counted_days(text: str) -> frozenset[tuple[int, int]]:
 
 @once
 def counted_years(text: str) -> frozenset[str]:
-    """Every year that lies an ordinal number of a text ("the third calendar year") from one of its years."""
+    """Every year that lies years of a text ("3 years", "the third calendar year") from one of its years."""
     years = [int(value) for value in figures(text).readings if _YEAR.fullmatch(value)]
     steps = {_ordinals()[found[0]] for found in list_pattern("ordinals").finditer(folded_text(text))}
+    months = [value for base, value in figures(text).amounts if base == "month"]
+    steps |= {int(value // YEAR_MONTHS) for value in months if not value % YEAR_MONTHS}
     return frozenset(str(year + sign * step) for year in years for step in steps for sign in (1, -1))
 
 
@@ -151,8 +169,12 @@ def covered_dates(text: str) -> frozenset[str]:
 
 
 _RANGE: Final = re.compile(
-    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터|по|إلى|الى|حتى)\s*(?:the\s)?"
+    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터|по|إلى|الى|حتى)"
+    r"\s*(?:the\s|zum\s|la\s)?(?:(?:end|start|beginning|middle|ende|anfang|mitte|fin|début|mi|fine|inizio|metà"
+    r"|finales|mediados|final|fim|meados|eind|begin|końca|początku|połowy)[\s-](?:of\s|de\s|di\s)?(?:the\s)?"
+    r"|\d{1,2}(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?)?"
 )
+"""Between the first and the last of several days or months: "November to the end of February"."""
 
 
 @cache
@@ -184,6 +206,9 @@ _MONTH_FOLLOWS: Final = re.compile(
 )
 LOOK_BACK: Final = 12
 """Characters before the name of a month in which its day or its preposition stands."""
+_FROM: Final = ("dan", "den", "tan", "ten")
+"""Endings of the Turkish case for the beginning of a range: "mayıstan ekime"."""
+_CLAUSE_END: Final = re.compile(r"[,;:()，、；：]")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 LEAST_MONTH: Final = 28
 """Days that every month has; counting from a later day is left to the judge."""

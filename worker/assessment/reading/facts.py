@@ -9,9 +9,12 @@ from typing import Final
 
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.dates import missing_dates
+from worker.assessment.reading.languages import language_of, says
+from worker.assessment.reading.limits import goes_beyond
 from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
+from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import encodable_text, split_sentences
 
 
@@ -55,8 +58,10 @@ def disagreements(
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
     dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
-    flip = flipped(sentence, draft=draft, quoted=quoted)
-    predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside))
+    is_negated = says("negating", folded_text(sentence), language_of(sentence))
+    beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
+    flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
+    predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
     found = {
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked

@@ -37,6 +37,11 @@ def says(name: str, folded: str, language: str | None) -> bool:
     return language_pattern(name, language).search(folded) is not None
 
 
+def denies(folded: str, language: str | None) -> bool:
+    """Whether folded text says that something is not, is closed or is excepted."""
+    return any(says(name, folded, language) for name in ("negating", "lacking", "exceptions"))
+
+
 def restricts(folded: str, language: str | None) -> bool:
     """Whether folded text names a condition; "must not" forbids and names none."""
     return says("restricting", language_pattern("forbidding", language).sub(" ", folded), language)

@@ -9,6 +9,7 @@ from typing import Final
 from worker.assessment.reading.cldr_names import language_names, short_day_names
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
 from worker.assessment.reading.languages import language_of
+from worker.assessment.reading.zones import ZONES
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
 from worker.assessment.text.words import TITLES
@@ -50,10 +51,11 @@ def _is_answer(word: str) -> bool:
 
 
 def _is_no_name(word: str) -> bool:
-    """Whether a word is a date, which is compared apart, or a language, whose name is an adjective too."""
+    """Whether a word is a date or time zone, which is compared apart, or a language: an adjective too."""
     folded = folded_text(word)
     is_day = not short_day_names().keys().isdisjoint((word, folded))
-    return bool(named_dates(word)) or is_day or folded in AMBIGUOUS or folded in _languages()
+    is_compared = bool(named_dates(word)) or is_day or folded in AMBIGUOUS or folded in ZONES
+    return is_compared or folded in _languages()
 
 
 @cache

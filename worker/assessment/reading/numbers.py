@@ -149,10 +149,10 @@ def _without_time(found: re.Match[str], sure: set[int], possible: set[int]) -> s
 
 
 def _digit_readings(number: str) -> frozenset[str]:
-    """The readings of a number in digits: a point or comma divides thousands or decimals."""
+    """The readings of a number: a point or comma divides thousands or decimals, in "6,000" thousands."""
     bare = _THOUSANDS.sub("", number).replace(",", ".")
     readings = {_canonical(bare)} if bare.count(".") <= 1 else {bare}
-    if re.fullmatch(r"\d{1,3}[.,]\d{3}", number):
+    if re.fullmatch(r"\d{1,3}[.,](?!000)\d{3}", number):
         readings.add(_canonical(number.replace(",", ".")))
     return frozenset(readings)
 

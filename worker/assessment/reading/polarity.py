@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
-from worker.assessment.reading.languages import language_of, main_clauses, restricts, same_language, says
+from worker.assessment.reading.languages import (
+    language_of,
+    main_clauses,
+    restricts,
+    same_language,
+    says,
+)
 from worker.assessment.reading.numbers import figures
-from worker.assessment.reading.predicates import lacking
+from worker.assessment.reading.predicates import lacking, stems
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
 from worker.assessment.text.words import split_sentences
@@ -15,14 +22,17 @@ from worker.assessment.text.words import split_sentences
 _CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
 _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
 """The other side of a contrast: "by telephone, not in the portal"."""
+_CONTRACTED: Final = re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)(?!\w)")
+"""What is left of a verb: "it's"."""
 _LEAD: Final = re.compile(r"^[\W_]+")
 
 
-def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
+def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | None:
     """The ``yes`` or ``no`` at the head of a sentence that its quotes say the other way round, or None.
 
     Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
-    in another sentence, and a quote with a contrast ("no interest, but a fee"), are left to the judge.
+    in another sentence, a quote with a contrast ("no interest, but a fee"), and a no to what goes ``beyond``
+    the quotes are left to the judge. So is a yes to what they except from their no.
     """
     head, body = headed(sentence)
     language, whole = language_of(quoted), headed(draft)[1]
@@ -36,11 +46,31 @@ def flipped(sentence: str, *, draft: str, quoted: str) -> str | None:
         plain = main_clauses(_CONTRAST.sub(" ", folded))
         denied = says("negating", plain, language) and not says("contrasts", folded, language)
         conditional = restricts(whole, language) and restricts(folded, language)
-        return "yes" if denied and not conditional else None
-    if head == "no" and says("negating", body, language):
+        return "yes" if denied and not conditional and not _is_excepted(whole, folded, language) else None
+    if (
+        head == "no"
+        and says("negating", body, language)
+        and not (beyond or _says_why(whole, folded, language))
+    ):
         lists = ("negating", "restricting", "privative", "lacking")
         return None if any(says(name, folded, language) for name in lists) or lacking(folded) else "no"
     return None
+
+
+def _says_why(said: str, folded: str, language: str | None) -> bool:
+    """Whether a clause that denies nothing has only words of the folded quotes: "it contains milk"."""
+    stated = stems(folded)
+    plain = _CONTRACTED.sub("", said)
+    reasons = (stems(each) for each in _CLAUSE.findall(plain) if not says("negating", each, language))
+    return any(reason and reason <= stated for reason in reasons)
+
+
+def _is_excepted(said: str, folded: str, language: str | None) -> bool:
+    """Whether a folded text names something that the folded quotes except."""
+    rule, *parts = language_pattern("exceptions", language).split(folded)
+    clauses = (found[0] for part in parts if (found := _CLAUSE.search(part)) is not None)
+    named = stems(said) - stems(rule)
+    return any(not stems(clause).isdisjoint(named) for clause in clauses)
 
 
 def _heads(quoted: str) -> frozenset[str]:
@@ -52,20 +82,31 @@ def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
     _, body = headed(sentence)
     language = language_of(quoted)
-    folded = language_pattern("recurring", language).sub(" ", body)
+    folded = _not_all(language).sub(" ", language_pattern("recurring", language).sub(" ", body))
     other = folded_text(quoted)
+    excepted = says("exceptions", other, language)
     unlimited = says("universal", other, language) or says("boundless", other, language)
-    if unlimited or not same_language(sentence, quoted):
+    if (unlimited and not excepted) or not same_language(sentence, quoted):
         return None
-    limited = restricts(other, language) or says("negating", other, language)
+    limited = excepted or restricts(other, language) or says("negating", other, language)
     found = figures(quoted)
     if not (limited or found.numbers or found.times):
         return None
     if (boundless := language_pattern("boundless", language).search(folded)) is not None:
         return boundless[0]
-    if restricts(folded, language) or says("negating", folded, language):
+    if any(says(name, folded, language) for name in ("exceptions", "negating")) or restricts(
+        folded, language
+    ):
         return None
     return next(filter(None, (_unlimited(clause, language) for clause in _CLAUSE.findall(folded))), None)
+
+
+@cache
+def _not_all(language: str | None) -> re.Pattern[str]:
+    """A negated "all" or "always", which limits."""
+    negating = language_pattern("negating", language).pattern
+    every = (language_pattern(name, language).pattern for name in ("universal", "boundless"))
+    return re.compile(rf"(?:{negating})\s(?:{'|'.join(every)})")
 
 
 def _unlimited(clause: str, language: str | None) -> str | None:

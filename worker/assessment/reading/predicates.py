@@ -14,10 +14,12 @@ from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, wor
 
 WORDS_REACHED: Final = 4
 """Words after a negation among which the word that it negates is looked for."""
+CHARS_REACHED: Final = 200
+"""Characters that these words have at most, so that many negations are read in linear time."""
 STEM: Final = 6
 """Letters that two forms of a word share at least."""
-_LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)")
-"""A word with what is not there: "gluten-free", "glutenfrei"."""
+_LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)|(?<!\w)non-?([^\W\d_]{3,})")
+"""A word with what is not there: "gluten-free", "glutenfrei", "non-smoking"."""
 _PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
 
 
@@ -36,12 +38,12 @@ class Predicates:
     affirmed: frozenset[str]
 
 
-def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> str | None:
+def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyond: bool) -> str | None:
     """A word that only one of sentence and quotes negates, while the other has no negation; None without.
 
     Only texts of one language are compared, and no conditions: one text may say the other side of the
     condition of the other ("until noon you may", "after noon you may not"). Sentences ``near`` it in the
-    passages may bear it out.
+    passages may bear it out, and so may an amount or a day ``beyond`` those of the quotes.
     """
     language = language_of(quoted)
     folded, other = folded_text(sentence), folded_text(quoted)
@@ -51,8 +53,9 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
     found: frozenset[str] = frozenset()
     limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
-        found = stated.negated & said.words - said.negated
-    elif not _negates(other, language) and not limited:
+        absent = lacking(other) - stems(_LACKING.sub(" ", other))
+        found = (stated.negated | absent) & said.words - said.negated - lacking(folded)
+    elif not _negates(other, language) and not limited and not beyond:
         around = [_predicates(folded_text(each), language) for each in near]
         affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
         found = (said.negated & stated.words) - stated.negated - affirmed - lacking(other)
@@ -62,7 +65,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str]) -> st
 
 def lacking(folded: str) -> frozenset[str]:
     """The stems of what a folded text calls absent in one word with the absent thing."""
-    return frozenset(_stem(each) for each in _LACKING.findall(folded))
+    return frozenset(_stem(one or other) for one, other in _LACKING.findall(folded))
 
 
 def _negates(folded: str, language: str | None) -> bool:
@@ -79,15 +82,16 @@ def _predicates(folded: str, language: str | None) -> Predicates:
         if (word := _first_word(part[negation.end() :])) is not None
     }
     affirmed = " ".join(part for part in parts if negations.search(part) is None)
-    return Predicates(negated=frozenset(negated), words=_stems(folded), affirmed=_stems(affirmed))
+    return Predicates(negated=frozenset(negated), words=stems(folded), affirmed=stems(affirmed))
 
 
-def _stems(folded: str) -> frozenset[str]:
+def stems(folded: str) -> frozenset[str]:
+    """The beginnings of the words of folded text with a meaning of their own."""
     return frozenset(_stem(word) for word in word_tokens(folded) if word not in STOP)
 
 
 def _first_word(rest: str) -> str | None:
-    for word in word_tokens(rest)[:WORDS_REACHED]:
+    for word in word_tokens(rest[:CHARS_REACHED])[:WORDS_REACHED]:
         if word not in STOP:
             return None if word.isdigit() or is_unspaced(word) else _stem(word)
     return None

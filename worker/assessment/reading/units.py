@@ -12,7 +12,23 @@ from worker.assessment.text.wordlists import folded_text, list_words, one_of, ph
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
 BARE: Final = frozenset({"", THING})
-MONEY: Final = frozenset({"euro", "dollar", "pound", "yen", "dong", "won", "franc"})
+MONEY: Final = frozenset(
+    {
+        "euro",
+        "cent",
+        "dollar",
+        "pound",
+        "yen",
+        "dong",
+        "won",
+        "franc",
+        "lira",
+        "zloty",
+        "riyal",
+        "crown",
+        "real",
+    }
+)
 """Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
 UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
 _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
@@ -23,16 +39,33 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "month": (("month", 1), *(("minute", days * 1440) for days in (28, 30, 31))),
     "quarter": (("month", 3),),
     "year": (("month", 12), ("minute", 365 * 1440)),
-    "cent": (("euro", 0.01), ("dollar", 0.01)),
+    "cent": (("euro", 0.01), ("dollar", 0.01), ("pound", 0.01)),
     "kilometer": (("meter", 1000),),
     "centimeter": (("meter", 0.01),),
     "millimeter": (("meter", 0.001),),
     "kilogram": (("gram", 1000),),
+    "milliliter": (("liter", 0.001),),
     "gigabyte": (("megabyte", 1000), ("megabyte", 1024)),
 }
 """A unit as the units that can express it; a month has 28 to 31 days."""
-_MONEY_SIGN: Final = re.compile(r"(us\$|[€$£¥₫]|\b(?:eur|usd|gbp|chf|jpy|vnd))\s?$")
-_NEXT_WORD: Final = re.compile(r"[\s\-–]*(?!x\s?\d)(%|[€$£¥₫]|[^\W\d_]+(?:['-][^\W\d_]+)*)")
+_MONEY_SIGN: Final = re.compile(r"(us\$|r\$|[€$£¥₫₺]|\b(?:eur|usd|gbp|chf|jpy|vnd))\s?$")
+_NEXT_WORD: Final = re.compile(r"[\s\-–]*(?!x\s?\d)(%|[€$£¥₫₺](?!\s?\d)|[^\W\d_]+(?:['-][^\W\d_]+)*)")
+PERIODS: Final = frozenset({"hour", "day", "week", "month", "year"})
+_RATIOS: Final = {
+    ("month", "year"): 12.0,
+    ("week", "year"): 52.0,
+    ("day", "week"): 7.0,
+    ("hour", "day"): 24.0,
+}
+_WORDED_PERIODS: Final = {
+    ("month", "12"): "year",
+    ("day", "7"): "week",
+    ("hour", "24"): "day",
+    ("minute", "60"): "hour",
+}
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_SUFFIX: Final = re.compile(r"(?<=\w\w)'\w+$")
+"""The ending of a Turkish word: "TL'dir"."""
 MOST_WORDS: Final = 3
 """Words after a number among which its unit is looked for, up to a function word."""
 _LOOK_BACK: Final = 4
@@ -43,7 +76,8 @@ Amounts = frozenset[tuple[str, float]]
 def unit_beside(folded: str, start: int, end: int) -> str:
     """The unit of the number at a place of folded text, ``thing`` before another word, "" before none.
 
-    Other words may stand between ("14 calendar days"); a German unit may end its word ("Kalendertage").
+    Other words may stand between ("14 calendar days"), but none that begins a rate ("2 Abholungen pro Jahr");
+    a German unit may end its word ("Kalendertage").
     """
     sign = _MONEY_SIGN.search(folded[max(0, start - _LOOK_BACK) : start])
     if sign is not None:
@@ -58,7 +92,9 @@ def unit_beside(folded: str, start: int, end: int) -> str:
             break
         if found[1] in list_words("stop") and (len(found[1]) > 1 or found[1] not in _units()):
             break
-        known = _units().get(found[1]) or _compound(found[1])
+        if found[1] in list_words("rates"):
+            break
+        known = _units().get(found[1]) or _units().get(_SUFFIX.sub("", found[1])) or _compound(found[1])
         if known is not None:
             return known
         unit, place = THING, found.end()
@@ -78,6 +114,19 @@ def worded_amounts(text: str) -> tuple[tuple[frozenset[str], str], ...]:
     """The amounts that a text names without a figure, as number and unit: "half an hour", "yearly"."""
     found = _worded_pattern().finditer(folded_text(text))
     return tuple(dict.fromkeys(_worded()[each[0]] for each in found))
+
+
+def periods(text: str) -> frozenset[str]:
+    """The periods that a text names in words: "a month", "yearly", "Jahresbeitrag"."""
+    words = (_units().get(word) or _compound(word) for word in _LETTERS.findall(folded_text(text)))
+    worded = (_WORDED_PERIODS.get((unit, min(readings))) for readings, unit in worded_amounts(text))
+    return frozenset(each for each in (*words, *worded) if each in PERIODS)
+
+
+def period_ratios(text: str) -> frozenset[float]:
+    """How often one period that a text names goes into another: 12 for a month and a year."""
+    named = periods(text)
+    return frozenset(ratio for (one, other), ratio in _RATIOS.items() if {one, other} <= named)
 
 
 @cache

@@ -35,6 +35,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _FEWEST_LETTERS = 12
 """Fewest letters from which the language of a text is detected: "OK merci" is too short."""
 
+MANY_WORDS = 2
+"""Function words from which the language of a text is certain."""
+
 _FEWEST_HAN = 4
 """Fewest letters of a text in Chinese: so many words of Japanese have kana among them."""
 
@@ -77,11 +80,14 @@ def mixed_script_words(text: str) -> tuple[str, ...]:
     return () if text.isascii() else tuple(_LOOKALIKE_WORD.findall(text))
 
 
-def wrong_language(text: str, wanted: str, configured: Sequence[str]) -> str | None:
+def wrong_language(
+    text: str, wanted: str, configured: Sequence[str], *, question: str | None = None
+) -> str | None:
     """The language or script of a text that certainly is not ``wanted``, else None.
 
     Only the languages in ``configured`` are detected; any other is noticed only by its script. A short or
-    mixed text counts as ``wanted``.
+    mixed text counts as ``wanted``. ``question``: the text in which ``wanted`` was detected. Without a
+    function word of it the text must have several of its own language, and the question none.
     """
     prose = _BRACKETED.sub(" ", text)
     script = main_script(prose)
@@ -90,7 +96,12 @@ def wrong_language(text: str, wanted: str, configured: Sequence[str]) -> str | N
     if not uses_script(primary_language(wanted), script):
         return script
     found = detect_language(prose, configured)
-    return found if found is not None and found != primary_language(wanted) else None
+    if found is None or found == primary_language(wanted):
+        return None
+    if question is None or has_function_word(question, wanted):
+        return found
+    is_sure = _function_words(prose, found) >= MANY_WORDS and not has_function_word(question, found)
+    return found if is_sure else None
 
 
 def detect_language(text: str, configured: Sequence[str]) -> str | None:
@@ -167,23 +178,30 @@ def text_for_author(
         return text_in_language(texts, None)
     configured = languages or tuple(texts)
     language = query_language(message, published=published, configured=configured)
-    if language and not published:
-        if reply:
-            language = detect_language(reply, configured) or language
-        elif not _has_function_word(message, language):
-            language = None
+    said = None if published else detect_language(reply, configured)
+    if said is not None and (language or has_function_word(reply, said)):
+        return text_in_language(texts, said)
+    is_english = not reply or function_word_language(reply) == "en"
+    if language and not published and is_english and not has_function_word(message, language):
+        language = None
     return text_in_language(texts, language)
 
 
-def _has_function_word(message: str, language: str) -> bool:
-    """Whether a message in Latin letters has a function word of the language that English lacks.
+def has_function_word(text: str, language: str) -> bool:
+    """Whether a text in Latin letters has a function word of the language that English lacks, or of English.
 
     Languages without a list need none: lingua takes English with typing errors for those of its neighbours.
     """
-    if language not in _WITH_FUNCTION_WORDS or main_script(message) != "latin":
-        return True
-    words = set(_WORD.findall(folded_text(message)))
-    return not words.isdisjoint(set(ordered_list_words("function", language)) - _english_words())
+    return _function_words(text, language) > 0
+
+
+def _function_words(text: str, language: str) -> int:
+    if language not in (*_WITH_FUNCTION_WORDS, "en") or main_script(text) != "latin":
+        return MANY_WORDS
+    known = _english_words()
+    if language != "en":
+        known = frozenset(ordered_list_words("function", language)) - known
+    return len(known.intersection(_WORD.findall(folded_text(text))))
 
 
 @cache
