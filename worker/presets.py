@@ -14,7 +14,7 @@ from typing import Any, Final
 from worker.account_settings import changed
 from worker.assessment.policies.guardrail import FALLBACK_MESSAGE
 from worker.assessment.policies.texts import texts
-from worker.model import Account, FailurePolicy, ReplyMode
+from worker.model import OPENAI_MODERATION, Account, EscalationAction, FailurePolicy, ReplyMode
 
 
 class PresetName(StrEnum):
@@ -189,10 +189,15 @@ def preset_of(account: Account, kind: PresetKind) -> PresetName | None:
     return None
 
 
+SELF_HARM: Final = ("self-harm", "self-harm/instructions", "self-harm/intent")
+"""Categories of the moderation API whose authors need a person: the AI answers none of them."""
+
+
 def new_account(user_id: str) -> Account:
     """The settings of an account that a person creates: the AI drafts answers, and people approve each.
 
-    Texts in twelve languages say that an AI answers, and that a person will.
+    Texts in twelve languages say that an AI answers, and that a person will. Messages about self-harm are
+    handed to people.
 
     An account without settings, which only events or programs name, has the defaults: the AI is off.
 
@@ -202,5 +207,6 @@ def new_account(user_id: str) -> Account:
     switches = ("ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments")
     unset = Account(user_id=user_id, version=0)
     author_texts = {"disclosure_texts": dict(texts("disclosure")), "handoff_texts": dict(texts("handoff"))}
-    careful = preset_changes(PresetName.CAREFUL, unset)
+    escalated = {f"{OPENAI_MODERATION}:{each}": EscalationAction.ESCALATE for each in SELF_HARM}
+    careful = preset_changes(PresetName.CAREFUL, unset) | {"escalation_actions": escalated}
     return changed(unset, {**dict.fromkeys(switches, True), **author_texts, **careful})

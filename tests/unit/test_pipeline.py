@@ -55,6 +55,7 @@ from worker.model import (
 )
 from worker.pipeline import decide
 from worker.ports import ModelLimits, Ports
+from worker.presets import new_account
 from worker.reasons import Reason
 from worker.rules import compile_rules
 from worker.snapshot import snapshot_json
@@ -769,6 +770,20 @@ async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
     decision = await world.decide(owner=owner)
 
     assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [("self-harm/intent", DecisionKind.ESCALATE), ("harassment", DecisionKind.IGNORE)],
+)
+async def test_people_see_a_message_about_self_harm(category: str, kind: DecisionKind) -> None:
+    """Of an account that a person created: the AI is silent, the exchange is sealed, and people are told."""
+    world = World(moderation=[scores((category,), **{category: 0.9})])
+    decision = await world.decide(owner=replace(new_account("u1"), version=1))
+
+    assert (decision.reason_code, decision.kind) == (Reason.MODERATION_FLAGGED, kind)
+    assert (decision.reply, decision.quarantine) == (None, True)
+    assert (decision.escalation is not None) is (kind is DecisionKind.ESCALATE)
 
 
 NEXT = NewerEvent(
