@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import day_name, month_name
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeAlias
@@ -68,6 +69,17 @@ def find_zone(name: str) -> ZoneInfo | None:
         return ZoneInfo(name)
     except (ValueError, LookupError, OSError):  # malformed, unknown, or a directory such as "Europe"
         return None
+
+
+def local_time(account: Account, at: datetime) -> str:
+    """A moment in the account's time zone, in English: "Friday, 27 November 2026, 22:03 (Europe/Berlin)".
+
+    Without a time in UTC: it is the default, so the account may be elsewhere.
+    """
+    zone = find_zone(account.time_zone) or UTC
+    local = at.astimezone(zone)
+    day = f"{day_name[local.weekday()]}, {local.day} {month_name[local.month]} {local.year}"
+    return day if account.time_zone == "UTC" else f"{day}, {local:%H:%M} ({account.time_zone})"
 
 
 def in_business_hours(account: Account, now: datetime) -> bool:

@@ -5,6 +5,8 @@ A prompt is a text with these lines; every line of a section is quoted with ``> 
     HUSHGATE-JUDGE: reading
     QUESTION:
     > When do you open?
+    WRITTEN:
+    > Friday, 27 November 2026
     CONVERSATION:
     > user: Hello
     PASSAGES:
@@ -28,7 +30,7 @@ from sandbox.replies.chat_request import JUDGE_LINE
 from sandbox.replies.extractive import NumberedPassage, content_words, overlap_share
 from sandbox.replies.statements import SENTENCE_END, statements
 
-HEADING = re.compile(r"(QUESTION|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
+HEADING = re.compile(r"(QUESTION|WRITTEN|CONVERSATION|PASSAGES|REPLY|ASPECTS|END):\s*")
 QUOTED = "> "
 PASSAGE_START = re.compile(r"\[(\d{1,4})\][ \t]*(.*)")
 SENTENCE_START = re.compile(r"(\d{1,4})\.[ \t]+(.*)")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.samples import NOW, account, event
 from worker import scope
-from worker.business_hours import in_business_hours, next_opening, parse_ranges
+from worker.business_hours import in_business_hours, local_time, next_opening, parse_ranges
 from worker.model import Scope
 from worker.reasons import Reason
 
@@ -42,6 +42,18 @@ def test_other_ranges_are_refused(text: str) -> None:
     """Malformed, empty, past midnight, or out of order."""
     with pytest.raises(ValueError, match="expected ranges such as"):
         parse_ranges(text)
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("UTC", "Friday, 27 November 2026"),
+        ("Asia/Tokyo", "Saturday, 28 November 2026, 01:03 (Asia/Tokyo)"),
+    ],
+)
+def test_a_moment_is_told_in_the_account_s_time_zone(zone: str, expected: str) -> None:
+    """Without a zone of its own the account may be anywhere, so the time is left out."""
+    assert local_time(account(time_zone=zone), utc("2026-11-27T16:03:00")) == expected
 
 
 @pytest.mark.parametrize(

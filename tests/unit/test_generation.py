@@ -6,12 +6,14 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, replace
+from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.samples import account, event, passage
+from tests.support.samples import NOW, account, event, passage
 from worker import generation
 from worker.generation import INSTRUCTIONS, TOOLS
 from worker.masking import Masker
@@ -110,6 +112,15 @@ def test_the_prompt_holds_instructions_passages_history_and_question() -> None:
     ]
     assert none.passages.splitlines()[1] == "No passages were found."
     assert (asked.history, asked.question, asked.tools) == (history, "When are you open?", TOOLS)
+
+
+def test_the_prompt_says_when_the_message_was_written() -> None:
+    """Customers ask whether a shop is open today, also when the message waited for a day."""
+    asked = event(created_at=NOW - timedelta(days=1))
+    prompt = generation.prompt(asked, account(time_zone="Europe/Berlin"), (), ())
+    moment = asked.created_at.astimezone(ZoneInfo("Europe/Berlin"))
+
+    assert f"was written on {moment:%A}, {moment.day} {moment:%B %Y}, {moment:%H:%M} (" in prompt.system
 
 
 def test_no_document_enters_the_system_message() -> None:

@@ -54,6 +54,7 @@ class Evidence:
         rechecks: how often retrieval and generation were already repeated for this event.
         history: the conversation before the question, oldest first.
         other_drafts: what other models wrote for the same question, where several were asked.
+        written: day and time of the question, as in the prompt; empty: unknown.
         documents_stored: False when the account has no document at all, so that no search can find any.
     """
 
@@ -67,6 +68,7 @@ class Evidence:
     rechecks: int = 0
     history: tuple[Message, ...] = ()
     other_drafts: tuple[str, ...] = ()
+    written: str = ""
     documents_stored: bool = True
 
 

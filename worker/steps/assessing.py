@@ -31,6 +31,7 @@ from worker.assessment import (
     with_thresholds,
     with_timestamp,
 )
+from worker.business_hours import local_time
 from worker.endings import AccountTexts, Draft, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
@@ -195,6 +196,7 @@ def _evidence(run: Run, draft: Draft, history: tuple[Message, ...], *, rechecks:
         event_metadata=run.case.event.metadata,
         rechecks=rechecks,
         history=history,
+        written=local_time(run.case.account, run.case.event.written_at),
         other_drafts=draft.others,
         documents_stored=not draft.nothing_stored,
     )

@@ -222,6 +222,23 @@ def test_a_total_may_stand_in_a_sentence_of_its_own(draft: str, sentence: str, n
     assert [each.kind for each in found] == noticed
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quoted", "held"),
+    [
+        ("No, today is Sunday; we are open Monday to Saturday.", "We are open Monday to Saturday.", False),
+        ("No, today is Friday; we are open Monday to Saturday.", "We are open Monday to Thursday.", True),
+        ("We are open on Sunday.", "We are open on Monday and Tuesday.", True),
+    ],
+)
+def test_the_day_of_the_message_is_known(sentence: str, quoted: str, held: bool) -> None:
+    """It may be said, and takes the place of no day of the quotes."""
+    texts = {"draft": sentence, "quoted": quoted, "beside": quoted, "passages": quoted}
+    asked = "Are you open today?"
+    found = disagreements(sentence, **texts, question=asked, asked=asked, written="Sunday, 29 November 2026")
+
+    assert bool(found) is held
+
+
 def test_days_are_counted_on_the_calendar() -> None:
     """A day that lies the quote's days before the day of the question follows."""
     sentence = "Please tell us by 11 May."

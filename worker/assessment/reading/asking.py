@@ -81,6 +81,7 @@ def reading_request(case: DraftCase, wanted: Wanted) -> ReadingRequest:
     stated = [(numbered.get(start, start), end) for start, end in spans]
     return ReadingRequest(
         question=case.query,
+        written=case.evidence.written,
         conversation=tuple((line.role.value, line.text) for line in case.evidence.history),
         passages=case.titled_passages,
         sentences=tuple(read_text(case.draft[slice(*span)], case.evidence.passages) for span in stated),

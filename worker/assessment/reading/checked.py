@@ -98,6 +98,7 @@ def _checked(
             passages=request.evidence,
             question=request.question,
             asked=request.asked,
+            written=request.written,
         )
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
         support = UNPROVEN if against else read.probability

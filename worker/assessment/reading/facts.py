@@ -42,7 +42,15 @@ class Disagreement:
 
 
 def disagreements(
-    sentence: str, *, draft: str, quoted: str, beside: str, passages: str, question: str, asked: str
+    sentence: str,
+    *,
+    draft: str,
+    quoted: str,
+    beside: str,
+    passages: str,
+    question: str,
+    asked: str,
+    written: str = "",
 ) -> tuple[Disagreement, ...]:
     """The facts of a sentence that its evidence does not state; silent where code cannot be sure.
 
@@ -54,6 +62,7 @@ def disagreements(
         passages: all passages with their titles.
         question: as the customer put it; its numbers may be repeated.
         asked: the question, with the conversation before it.
+        written: day and time of the question.
     """
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
@@ -66,7 +75,9 @@ def disagreements(
         Fact.NUMBER: missing_figures(
             sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked
         ),
-        Fact.DATE: missing_dates(sentence, draft=draft, quoted=quoted, ground=ground, asked=asked),
+        Fact.DATE: missing_dates(
+            sentence, draft=draft, quoted=quoted, ground=f"{ground}\n{written}", asked=asked
+        ),
         Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [dropped] if dropped else [],

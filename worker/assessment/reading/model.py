@@ -31,6 +31,7 @@ class ReadingRequest:
 
     Attributes:
         question: what the author asked.
+        written: day and time of the question; empty: unknown.
         conversation: earlier lines as (role, text), oldest first.
         passages: (title, text) in the order of their citation numbers.
         sentences: of the draft, without citation marks; the first has number 1.
@@ -43,6 +44,7 @@ class ReadingRequest:
     passages: tuple[tuple[str, str], ...]
     sentences: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
+    written: str = ""
     conversation: tuple[tuple[str, str], ...] = ()
     wants_verdicts: bool = True
     aspects: Mapping[str, str] = field(default_factory=dict)
