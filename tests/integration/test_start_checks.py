@@ -143,9 +143,8 @@ WITHOUT_PAGES = """
 import sys
 modules = "argon2 authlib babel httptools httpx2 jinja2 joserfc python_multipart segno starlette uvicorn"
 sys.modules.update(dict.fromkeys(modules.split()))
-sys.argv[1:] = ["--help"]
-from cli.main import main
-main()
+from cli.main import command_line
+command_line()(["--help"])
 """
 
 
