@@ -39,8 +39,8 @@ class LockedBatch(Generic[Row]):
 
     Attributes:
         connection: within the transaction that locks them.
-        complete: False when rows wait that are not in it, because their conversation is being taken over.
-        settled: how many rows were read with them and settled: no row waits behind these only.
+        complete: False when rows that wait are left out, because their conversation is being taken over.
+        settled: how many further rows were read and settled in this transaction.
         sent_before: rows that this transaction recorded as delivered: a relay that died had sent them.
     """
 

@@ -58,7 +58,7 @@ def test_a_file_names_the_decisions(engine: Running, shell: Shell, tmp_path: Pat
 
 
 def test_the_text_of_a_handoff_is_no_reply_of_the_model(engine: Running, shell: Shell) -> None:
-    """An escalation that told its author so is made again without a difference."""
+    """An escalation with a text for its author is made again without a difference."""
     shop = engine.account(documents=HOURS, handoff_texts={"en": "A person will answer."})
     handed = engine.decide(shop, "Do you repair phones?")
     made = shell.run("trials", "replay", str(handed["id"]))

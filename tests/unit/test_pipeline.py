@@ -777,7 +777,7 @@ async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
     [("self-harm/intent", DecisionKind.ESCALATE), ("harassment", DecisionKind.IGNORE)],
 )
 async def test_people_see_a_message_about_self_harm(category: str, kind: DecisionKind) -> None:
-    """Of an account that a person created: the AI is silent, the exchange is sealed, and people are told."""
+    """Of an account that a person created: no reply, a sealed exchange and an escalation."""
     world = World(moderation=[scores((category,), **{category: 0.9})])
     decision = await world.decide(owner=replace(new_account("u1"), version=1))
 

@@ -62,9 +62,8 @@ def _short_days() -> tuple[re.Pattern[str], Mapping[str, int]]:
             names.setdefault(form, int(name[3:]))
     spaced = one_of(sorted((each for each in names if each[0] < "\u3000"), key=len, reverse=True))
     unspaced = one_of([each for each in names if each[0] >= "\u3000"])
-    return re.compile(
-        rf"(?<!\w){spaced}(?!\w)|(?<![曜요]){unspaced}"
-    ), names  # the end of "曜日" is no Sunday
+    # The end of "曜日" is no Sunday.
+    return re.compile(rf"(?<!\w){spaced}(?!\w)|(?<![曜요]){unspaced}"), names
 
 
 def short_months(text: str) -> frozenset[str]:

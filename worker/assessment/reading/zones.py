@@ -22,7 +22,7 @@ ZONES: Final = {
     **dict.fromkeys(("mst", "pdt"), -420),
     "pst": -480,
 }
-"""Abbreviation of a time zone -> minutes before UTC."""
+"""Abbreviation of a time zone -> minutes that its clocks are ahead of UTC."""
 _ZONE: Final = re.compile(rf"(?<!\w)(?:{'|'.join(ZONES).upper()})(?!\w)")
 """In capital letters: "ist" is a German word."""
 
