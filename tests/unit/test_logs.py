@@ -53,6 +53,7 @@ def test_library_message_keeps_its_template_and_loses_its_payload(
 ) -> None:
     """Numbers, types and the words of the template stay; strings that may be a payload do not."""
     logs.configure("INFO")
+    logging.getLogger(logger).setLevel(logging.NOTSET)  # servers of other tests raise that of uvicorn
     logging.getLogger(logger).error(template, *arguments)
     (line,) = lines(capsys)
     expected = shown.replace("… … ", "Received unregistered task of type ….\nBody: …")
