@@ -36,6 +36,7 @@ MOST_COUNTRY_DIGITS: Final = 3
 DURATIONS: Final = frozenset({"day", "week", "month", "year"})
 LEAST_TABLE: Final = 3
 """Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
+NONE_STATED: Final[Amounts] = frozenset()
 MEASURED: Final = frozenset(UNITS - {"hour", "day", "month"})
 """Units that a bare hour or minute of a time, or a number of a calendar day, cannot have."""
 
@@ -56,48 +57,48 @@ def missing_figures(
     if len(said.numbers) > MOST_NUMBERS:
         return [f"{len(said.numbers)} numbers"]
     known = [figures(quoted), figures(question), figures(beside)]
-    worded = _in_words(f"{quoted}\n{beside}\n{question}")
+    written, comparable = _written_units(known, figures(draft)), same_language(sentence, quoted)
+    denies = says("negating", headed(sentence)[1], language_of(sentence))
+
+    def stands(readings: frozenset[str], unit: str, stated: Amounts = NONE_STATED) -> bool:
+        has_unit = _has_unit(readings, unit, written, stated, comparable=comparable)
+        return has_unit and not _replaces(readings, unit, figures(draft), known, denies=denies)
+
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    bare = _hours(times) | _calendar(f"{quoted}\n{question}")
+    hours = _hours(times)
+    numbers = hours | written.keys()
+    doubted = [each for each in said.units_of() if not stands(*each)]
+    late = [
+        time
+        for time in said.times
+        if not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known)
+    ]
+    if not doubted and not late:  # most sentences need nothing else
+        return []
+    worded = _in_words(f"{quoted}\n{beside}\n{question}")
+    bare = hours | _calendar(f"{quoted}\n{question}")
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
     ordinals = counted_ordinals(quoted)
-    written = _written_units(known, figures(draft))
-    comparable = same_language(sentence, quoted)
-    denies = says("negating", headed(sentence)[1], language_of(sentence))
     stated = frozenset().union(*(each.amounts for each in (*known, worded)))
     unknown = [
         (readings, unit)
-        for readings, unit in said.units_of()
+        for readings, unit in doubted
         if (unit in MEASURED or readings.isdisjoint(bare))
         and (unit not in BARE or readings.isdisjoint(counts))
         and not any(number in readings and unit in {its_unit, *BARE} for number, its_unit in ordinals)
         and not _is_example(readings, sentence)
-        and (
-            not _has_unit(readings, unit, written, stated, comparable=comparable)
-            or _replaces(readings, unit, figures(draft), known, denies=denies)
-        )
+        and not stands(readings, unit, stated)
     ]
-    if unknown:  # most sentences need no arithmetic
+    if unknown:
         before = figures(draft.partition(sentence)[0])
         others = [known[0], earlier, *known[1:], worded]
         ratios = period_ratios(f"{sentence}\n{quoted}") if periods(sentence) else frozenset()
         derived = derived_numbers(sentence, said, before, others, bare=bare, ratios=ratios)
         unknown = [each for each in unknown if not follows(*each, derived)]
-    numbers = _hours(times) | written.keys()
-    zoned = {
-        (time + step) % DAY_MINUTES
-        for time in known[0].times
-        for step in zone_steps(sentence, quoted)
-        if step
-    }
-    late = [
-        time
-        for time in said.times
-        if (not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known))
-        and time not in zoned
-        and not _follows(time, known, worded)
-    ]
+    steps = zone_steps(sentence, quoted) - {0}
+    zoned = {(time + step) % DAY_MINUTES for time in known[0].times for step in steps}
+    late = [time for time in late if time not in zoned and not _follows(time, known, worded)]
     return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
 
 

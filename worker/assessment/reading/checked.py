@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from worker.assessment.reading.courtesies import asks_back, states_nothing
@@ -125,6 +126,8 @@ MOST_SHORT_CHARS: Final = 40
 """Longest sentence, with signs and spaces around it, that a quote of fewer letters may be."""
 LEAST_SIGNS: Final = 4
 """Least length in a script that writes a word in one or two signs."""
+KEPT_SIGNS: Final = 8192
+"""Signs whose folded form a process keeps: more than the texts of one account have."""
 
 
 def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
@@ -132,15 +135,15 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
 
     A quote with an ellipsis is the longest of its pieces.
     """
-    wanted = max((folded_signs(piece)[0] for piece in quote.replace("...", "…").split("…")), key=len)
+    wanted = max((folded_signs(piece) for piece in quote.replace("...", "…").split("…")), key=len)
     if len(wanted) < (LEAST_LETTERS if wanted.isascii() else LEAST_SIGNS):
         return _whole_sentence(wanted, passages) if len(word_tokens(quote)) > 1 else None
     for number, (title, text) in enumerate(passages, start=1):
-        folded, places = folded_signs(text)
-        if (at := folded.find(wanted)) >= 0:
+        if (at := folded_signs(text).find(wanted)) >= 0:
+            places = sign_places(text)
             start, end = places[at], places[at + len(wanted) - 1] + 1
             return Quote(passage=number, start=start, end=end)
-        if wanted in folded_signs(title)[0]:
+        if wanted in folded_signs(title):
             return Quote(passage=number, start=None, end=None)
     return None
 
@@ -149,7 +152,7 @@ def _whole_sentence(wanted: str, passages: Sequence[tuple[str, str]]) -> Quote |
     """The place of a short quote that is a whole sentence of a passage ("No cats.")."""
     for number, (_, text) in enumerate(passages, start=1):
         for start, end in sentence_spans(text):
-            if end - start <= MOST_SHORT_CHARS and folded_signs(text[start:end])[0] == wanted:
+            if end - start <= MOST_SHORT_CHARS and folded_signs(text[start:end]) == wanted:
                 return Quote(passage=number, start=start, end=end)
     return None
 
@@ -174,13 +177,18 @@ def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
 
 
 @once
-def folded_signs(text: str) -> tuple[str, tuple[int, ...]]:
-    """Letters and digits of a text in one form, and the place of each in the text."""
-    signs: list[str] = []
-    places: list[int] = []
-    for place, sign in enumerate(text):
-        for folded in unicodedata.normalize("NFKC", sign).casefold():
-            if folded.isalnum():
-                signs.append(folded)
-                places.append(place)
-    return "".join(signs), tuple(places)
+def folded_signs(text: str) -> str:
+    """Letters and digits of a text in one form."""
+    if text.isascii():
+        return "".join(filter(str.isalnum, text.lower()))
+    return "".join(map(_folded_sign, text))
+
+
+def sign_places(text: str) -> list[int]:
+    """The place in a text of each of its folded signs."""
+    return [place for place, sign in enumerate(text) for _ in _folded_sign(sign)]
+
+
+@lru_cache(maxsize=KEPT_SIGNS)
+def _folded_sign(sign: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", sign).casefold()))

@@ -15,7 +15,14 @@ from worker.assessment.reading.numbers import DAY_MINUTES, figures
 from worker.assessment.reading.short_dates import days_between, numeric_months, short_days, short_months
 from worker.assessment.reading.units import unit_beside
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern, one_of, ordered_list_words
+from worker.assessment.text.wordlists import (
+    folded_text,
+    list_pattern,
+    list_words,
+    one_of,
+    ordered_list_words,
+    phrase_pattern,
+)
 
 LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko")
 WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
@@ -57,8 +64,10 @@ def _between(first: str, last: str) -> set[str]:
     return set()
 
 
-def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked: str) -> list[str]:
-    """The dates of a sentence that the ground does not have, apart from a month of a counted day.
+def missing_dates(
+    sentence: str, *, draft: str, quoted: str, passages: str, asked: str, written: str
+) -> list[str]:
+    """The dates of a sentence that its ground does not have, apart from a month of a counted day.
 
     A day or month that stands elsewhere in the passages must not replace those of the quotes. What is closed
     or excepted may be what the quotes leave out: closed on Mondays, where it is open from Tuesday to Sunday.
@@ -66,13 +75,15 @@ def missing_dates(sentence: str, *, draft: str, quoted: str, ground: str, asked:
     said = named_dates(sentence) | numeric_months(sentence, sure=True)
     if not said:
         return []
-    counted = {f"month{month}" for month, _ in counted_days(ground)} | _left_out(sentence, quoted)
-    known = covered_dates(quoted) | covered_dates(asked) | counted
-    missing = said - covered_dates(ground) - counted
+    known = covered_dates(quoted) | covered_dates(asked)
+    missing = said - known - covered_dates(passages) - covered_dates(written)
     for kind in (EVERY_DAY, MONTHS):
         of_quotes = named_dates(quoted) & kind
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
             missing |= (said & kind) - known
+    if missing:  # counted last: most sentences miss nothing
+        counted = counted_days(f"{quoted}\n{passages}\n{asked}\n{written}")
+        missing -= {f"month{month}" for month, _ in counted} | _left_out(sentence, quoted)
     return sorted(missing)
 
 
@@ -157,15 +168,16 @@ def covered_dates(text: str) -> frozenset[str]:
     """The dates that a text names, also abbreviated, with the days of "weekdays", "weekend" and "daily"."""
     dates = set(named_dates(text)) | short_days(text) | short_months(text)
     dates |= numeric_months(text, sure=False)
-    folded = folded_text(text)
-    for name, covered in (
-        ("working_days", WORKING_DAYS),
-        ("weekend_words", WEEKEND),
-        ("every_day", EVERY_DAY),
-    ):
-        if list_pattern(name).search(folded):
-            dates |= covered
-    return frozenset(dates)
+    pattern, covered = _several_days()
+    return frozenset(dates).union(*(covered[each[0]] for each in pattern.finditer(folded_text(text))))
+
+
+@cache
+def _several_days() -> tuple[re.Pattern[str], Mapping[str, frozenset[str]]]:
+    """A pattern for the words that mean several days, and the days of each."""
+    lists = (("working_days", WORKING_DAYS), ("weekend_words", WEEKEND), ("every_day", EVERY_DAY))
+    days = {folded_text(word): covered for name, covered in lists for word in list_words(name)}
+    return phrase_pattern(tuple(sorted(days))), days
 
 
 _RANGE: Final = re.compile(

@@ -66,7 +66,7 @@ def disagreements(
     """
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
-    dropped, ground = dropped_condition(sentence, quoted), f"{quoted}\n{passages}\n{asked}"
+    dropped = dropped_condition(sentence, quoted)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
@@ -76,9 +76,9 @@ def disagreements(
             sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked
         ),
         Fact.DATE: missing_dates(
-            sentence, draft=draft, quoted=quoted, ground=f"{ground}\n{written}", asked=asked
+            sentence, draft=draft, quoted=quoted, passages=passages, asked=asked, written=written
         ),
-        Fact.NAME: missing_names(sentence, draft=draft, ground=ground),
+        Fact.NAME: missing_names(sentence, draft=draft, ground=f"{quoted}\n{passages}\n{asked}"),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [dropped] if dropped else [],
         Fact.ADDRESS: missing_addresses(sentence, f"{quoted}\n{passages}"),

@@ -80,8 +80,9 @@ def _heads(quoted: str) -> frozenset[str]:
 
 def dropped_condition(sentence: str, quoted: str) -> str | None:
     """A word such as "all" for what the quotes grant with a condition only; None without one."""
-    _, body = headed(sentence)
-    language = language_of(quoted)
+    language, (_, body) = language_of(quoted), headed(sentence)
+    if not (says("universal", body, language) or says("boundless", body, language)):
+        return None
     folded = _not_all(language).sub(" ", language_pattern("recurring", language).sub(" ", body))
     other = folded_text(quoted)
     excepted = says("exceptions", other, language)

@@ -91,13 +91,17 @@ def _citations(
     if not passages or not ("[" in draft or "【" in draft or "［" in draft):
         return
     code = [match.span() for match in _CODE.finditer(draft)] if "`" in draft else []
-    quoted = {number for passage in passages for number in cited_numbers(passage.text)}
     for match in _CITATION.finditer(draft):
         numbers = [number for part in _RANGE.finditer(match.group(1)) for number in _numbers(part)]
-        names_one = any(number in known for number in numbers)
-        cites = names_one or all(number <= _HIGHEST and number not in quoted for number in numbers)
+        cites = any(number in known for number in numbers) or (
+            max(numbers) <= _HIGHEST and not _quoted(passages).intersection(numbers)
+        )
         if cites and not any(start <= match.start() < end for start, end in code):
             yield match.span(), numbers
+
+
+def _quoted(passages: Sequence[Passage]) -> set[int]:
+    return {number for passage in passages for number in cited_numbers(passage.text)}
 
 
 def _numbers(part: re.Match[str]) -> range:

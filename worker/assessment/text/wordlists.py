@@ -57,8 +57,9 @@ def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """
     ordered = sorted((folded_text(phrase) for phrase in phrases), key=len, reverse=True)
     spaced = one_of([phrase for phrase in ordered if not _is_han(phrase)])
-    unspaced = one_of([phrase for phrase in ordered if _is_han(phrase)])
-    return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}")
+    unspaced = [phrase for phrase in ordered if _is_han(phrase)]
+    anywhere = f"|{one_of(unspaced)}" if unspaced else ""  # a branch that never matches doubles a search
+    return re.compile(rf"(?<!\w){spaced}(?!\w){anywhere}")
 
 
 def one_of(phrases: Sequence[str]) -> str:
