@@ -16,7 +16,7 @@ from typing import Final
 
 from worker.assessment.reading.verbatim import copies
 from worker.assessment.text.citations import without_citations
-from worker.assessment.text.grammars import Grammar, grammars
+from worker.assessment.text.grammars import Grammar, grammars, may_say
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import split_sentences
 from worker.assessment.values import DraftCase
@@ -49,19 +49,13 @@ def says_done(sentence: str) -> bool:
 
 def _promises(sentence: str) -> bool:
     """Whether a sentence, but no question, has an act of the speaker or of the company for the author."""
-    if not _may_promise(folded_text(sentence)):
+    if not may_say(folded_text(sentence), "promises", *ACTS):
         return False
     return any(
         each.search(plain)
         for patterns, plain in _without_conditions(sentence)
         for each in (patterns.done, patterns.own, patterns.team)
     )
-
-
-def _may_promise(folded: str) -> bool:
-    """Whether a sentence with its conditions has an act in any language: most sentences have none."""
-    spaced, unspaced = _acts()
-    return spaced.search(folded) is not None or (not folded.isascii() and unspaced.search(folded) is not None)
 
 
 def _without_conditions(sentence: str) -> Iterator[tuple[_Patterns, str]]:
@@ -75,23 +69,7 @@ def _without_conditions(sentence: str) -> Iterator[tuple[_Patterns, str]]:
 def prepare() -> None:
     """Compile the patterns now instead of at the first draft: 0.3 s."""
     _compiled()
-    _acts()
-
-
-@cache
-def _acts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The acts of all languages that write spaces between words, and those of the others."""
-    spaced, unspaced = (
-        "|".join(
-            f"(?:{rule})"
-            for grammar in grammars("promises").values()
-            if grammar.spaced is is_spaced
-            for name in ACTS
-            for rule in grammar.rules.get(name, ())
-        )
-        for is_spaced in (True, False)
-    )
-    return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)"), re.compile(unspaced)
+    may_say("", "promises", *ACTS)
 
 
 @cache

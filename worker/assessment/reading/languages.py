@@ -53,9 +53,9 @@ def same_language(one: str, other: str) -> bool:
     return found is not None and found == language_of(other)
 
 
-def main_clauses(folded: str) -> str:
+def main_clauses(folded: str, language: str | None) -> str:
     """The text without its subordinate clauses: "who cannot come" denies nothing of the main clause."""
-    return _subordinate(language_of(folded)).sub(" ", folded)
+    return _subordinate(language).sub(" ", folded)
 
 
 @cache

@@ -43,7 +43,7 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
         return None
     folded = folded_text(quoted)
     if head == "yes" and not says("negating", whole, language) and not says("agreements", whole, language):
-        plain = main_clauses(_CONTRAST.sub(" ", folded))
+        plain = main_clauses(_CONTRAST.sub(" ", folded), language)
         denied = says("negating", plain, language) and not says("contrasts", folded, language)
         conditional = restricts(whole, language) and restricts(folded, language)
         return "yes" if denied and not conditional and not _is_excepted(whole, folded, language) else None

@@ -49,7 +49,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
     folded, other = folded_text(sentence), folded_text(quoted)
     if restricts(folded, language) or not same_language(sentence, quoted):
         return None
-    said, stated = _predicates(main_clauses(folded), language), _predicates(other, language)
+    said, stated = _predicates(main_clauses(folded, language), language), _predicates(other, language)
     found: frozenset[str] = frozenset()
     limited = restricts(other, language)
     if not _negates(folded, language) and not limited:
