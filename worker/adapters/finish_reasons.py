@@ -157,7 +157,9 @@ def is_cut_short(text: str, *, is_suspected: bool) -> bool:
         is_suspected: nothing says that it is whole; then a last sentence without an end mark counts too.
     """
     whole = text.rstrip()
-    end = CITED.sub("", whole[-END_CHARS:])
+    end = whole[-END_CHARS:]
+    if end.endswith("]"):
+        end = CITED.sub("", end)
     plain = whole[:-END_CHARS] + end
     if not plain or _is_json(plain) or SMILEY.search(end):
         return False

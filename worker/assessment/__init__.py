@@ -111,12 +111,11 @@ def _case(query: str, evidence: Evidence, draft: str) -> DraftCase:
         text = encodable_text(line.text)
         return line if text == line.text else replace(line, text=text)
 
-    texts = replace(
-        evidence,
-        passages=tuple(map(encodable_passage, evidence.passages)),
-        history=tuple(map(encodable_line, evidence.history)),
-    )
-    return DraftCase(query=encodable_text(query), evidence=texts, draft=encodable_text(draft))
+    passages = tuple(map(encodable_passage, evidence.passages))
+    history = tuple(map(encodable_line, evidence.history))
+    if passages != evidence.passages or history != evidence.history:
+        evidence = replace(evidence, passages=passages, history=history)
+    return DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
 
 
 def _without_checks(case: DraftCase, policy: Policy, promises: Sequence[str]) -> Assessment | None:

@@ -85,6 +85,7 @@ def _is_blank(text: str) -> bool:
     return not any(char.isprintable() and not char.isspace() for char in text)
 
 
+@once
 def needs_no_evidence(query: str) -> bool:
     """Whether the reply to a message rests on no document.
 

@@ -75,7 +75,8 @@ def own_instructions(text: str, instructions: tuple[str, ...], marks: Iterable[s
             return mark
     if (found := TEMPLATE.search(text)) is not None:
         return found[0]
-    known = _runs_of(instructions)
+    if not (known := _runs_of(instructions)):
+        return None
     for reading in (text, *readable_text(text).decoded, text[::-1]):
         for run in _runs(reading):
             if run in known:

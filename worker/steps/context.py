@@ -82,18 +82,20 @@ async def _searched(run: Run, lines: tuple[str, ...], draft: Draft, labels: Mapp
             note.detail["error"] = error.kind
             run.trace.degraded = True
             return replace(draft, search_failure=error.kind)
-        draft = replace(draft, nothing_stored=found.nothing_stored)
         if found.embedding is not None:
             run.trace.calls.append(found.embedding)
         if found.degraded:
             note.detail["degraded"] = found.degraded
             run.trace.degraded = True
-            if not found.passages:
-                draft = replace(draft, search_failure=found.degraded)
         known = {passage.passage_id for passage in draft.passages}
         new = _screened(run, tuple(passage for passage in found if passage.passage_id not in known))
         note.detail["passages"] = [passage.passage_id for passage in new]
-    return replace(draft, passages=draft.passages + new)
+    return replace(
+        draft,
+        passages=draft.passages + new,
+        nothing_stored=found.nothing_stored,
+        search_failure=draft.search_failure if found.passages else found.degraded or draft.search_failure,
+    )
 
 
 def _screened(run: Run, found: tuple[Passage, ...]) -> tuple[Passage, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress, count, islice
 from typing import Final
 
 from worker.assessment.reading.courtesies import asks_back, states_nothing
@@ -140,9 +141,8 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
         return _whole_sentence(wanted, passages) if len(word_tokens(quote)) > 1 else None
     for number, (title, text) in enumerate(passages, start=1):
         if (at := folded_signs(text).find(wanted)) >= 0:
-            places = sign_places(text)
-            start, end = places[at], places[at + len(wanted) - 1] + 1
-            return Quote(passage=number, start=start, end=end)
+            start, *_, last = islice(_sign_places(text), at, at + len(wanted))
+            return Quote(passage=number, start=start, end=last + 1)
         if wanted in folded_signs(title):
             return Quote(passage=number, start=None, end=None)
     return None
@@ -184,9 +184,11 @@ def folded_signs(text: str) -> str:
     return "".join(map(_folded_sign, text))
 
 
-def sign_places(text: str) -> list[int]:
+def _sign_places(text: str) -> Iterator[int]:
     """The place in a text of each of its folded signs."""
-    return [place for place, sign in enumerate(text) for _ in _folded_sign(sign)]
+    if text.isascii():
+        return compress(count(), map(str.isalnum, text))
+    return (place for place, sign in enumerate(text) for _ in _folded_sign(sign))
 
 
 @lru_cache(maxsize=KEPT_SIGNS)

@@ -47,19 +47,22 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
     """
     language = language_of(quoted)
     folded, other = folded_text(sentence), folded_text(quoted)
-    if restricts(folded, language) or not same_language(sentence, quoted):
+    if not same_language(sentence, quoted) or restricts(folded, language) or restricts(other, language):
         return None
     said, stated = _predicates(main_clauses(folded, language), language), _predicates(other, language)
-    found: frozenset[str] = frozenset()
-    limited = restricts(other, language)
-    if not _negates(folded, language) and not limited:
-        absent = lacking(other) - stems(_LACKING.sub(" ", other))
-        found = (stated.negated | absent) & said.words - said.negated - lacking(folded)
-    elif not _negates(other, language) and not limited and not beyond:
-        around = [_predicates(folded_text(each), language) for each in near]
-        affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words | said.affirmed
-        found = (said.negated & stated.words) - stated.negated - affirmed - lacking(other)
-        found = found.difference(*(each.negated for each in around))
+    if not _negates(folded, language):
+        absent = lacking(other)
+        if absent:
+            absent -= stems(_LACKING.sub(" ", other))
+        found = ((stated.negated | absent) & said.words) - said.negated
+        return min(found - lacking(folded) if found else found, default=None)
+    if beyond or _negates(other, language):
+        return None
+    found = (said.negated & stated.words) - stated.negated - said.affirmed
+    if found:  # the rest of draft and paragraph is read for these words only
+        affirmed = _predicates(folded_text(draft.replace(sentence, " ")), language).words
+        around = (_predicates(folded_text(each), language).negated for each in near)
+        found = found.difference(affirmed, lacking(other), *around)
     return min(found, default=None)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from worker.assessment.text.once import once
 from worker.assessment.text.small_talk import is_segmented
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words, one_of
 from worker.assessment.text.words import is_unspaced, split_sentences, word_tokens
@@ -27,6 +28,7 @@ _LEAST_QUESTION_WORDS: Final = 4
 """Words, or letters of scripts without spaces, from which a question is no "Hello?" or "Quick question?"."""
 
 
+@once
 def is_acknowledgement(text: str) -> bool:
     """Whether a message only acknowledges, thanks, praises, laughs or says goodbye, in words or signs."""
     if not text.strip() or len(text) > _MOST_CHARS:
