@@ -230,8 +230,9 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    answers = any(_is_answered(part) for part in split_sentences(folded_text(text)))
-    return not answers and _each_matches("questions", text) and _only_asks(text) and not _claims(text)
+    if not (_each_matches("questions", text) and _only_asks(text)) or _claims(text):
+        return False
+    return not any(map(_is_answered, split_sentences(folded_text(text))))
 
 
 def _is_answered(part: str) -> bool:

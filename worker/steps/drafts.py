@@ -69,10 +69,11 @@ def _usable(run: Run, draft: Draft | Ending, history: tuple[Message, ...]) -> Dr
 
 def unsent_ending(run: GuardedRun, draft: Draft, history: tuple[Message, ...]) -> Ending | None:
     """The ending of a draft that is empty, or whose text, as it would be sent, rules or content stop."""
-    if not draft.reply.strip():
+    reply = draft.reply
+    if not reply.strip():
         empty = silent_ending(Reason.NO_ANSWER, "the draft has no words besides citation marks")
         return replace(empty, draft=draft)
-    blocked = _ruled_ending(run, draft.reply, draft, history)
+    blocked = _ruled_ending(run, reply, draft, history)
     return replace(blocked, draft=draft) if blocked else None
 
 

@@ -46,12 +46,13 @@ _ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
 )
 
 
+_NAMES: Final = {design.settings: name for name, design in DESIGNS.items()}
 _DELIVERY = TypeAdapter(with_config(ConfigDict(extra="forbid"))(Delivery))
 
 
 def design_name(policy: Policy) -> str:
     """The name of a policy's design, such as ``calibrated``."""
-    return next(name for name, design in DESIGNS.items() if isinstance(policy, design.settings))
+    return _NAMES[type(policy)]
 
 
 def design_of(policy: Policy) -> Design[Any]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.assessment.reading.courtesies import asks_back, states_nothing
-from worker.assessment.text.citations import citation_check, without_citations
+from worker.assessment.text.citations import invalid_citations, without_citations
 from worker.assessment.text.language import author_language, mixed_script_words, wrong_language
 from worker.assessment.text.words import split_sentences
 from worker.assessment.values import DraftCase
@@ -38,7 +38,7 @@ def vetoes(case: DraftCase, *, require_evidence: bool) -> tuple[Veto, ...]:
     found = {
         Veto.MODERATION_HIT: bool(case.evidence.moderation_hit),
         Veto.NO_EVIDENCE: require_evidence and not case.context.strip() and not _only_asks(case, prose),
-        Veto.INVALID_CITATION: bool(citation_check(case.draft, case.evidence.passages).invalid),
+        Veto.INVALID_CITATION: bool(invalid_citations(case.draft, case.evidence.passages)),
         Veto.WRONG_LANGUAGE: _wrong_language(case, prose) is not None,
         Veto.MIXED_SCRIPTS: bool(mixed_script_words(prose)),
     }

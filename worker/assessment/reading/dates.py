@@ -75,13 +75,15 @@ def missing_dates(
     said = named_dates(sentence) | numeric_months(sentence, sure=True)
     if not said:
         return []
-    known = covered_dates(quoted) | covered_dates(asked)
-    missing = said - known - covered_dates(passages) - covered_dates(written)
+    doubted = said - covered_dates(quoted) - covered_dates(asked)
+    if not doubted:  # as of most sentences
+        return []
+    missing = doubted - covered_dates(passages) - covered_dates(written)
     for kind in (EVERY_DAY, MONTHS):
         of_quotes = named_dates(quoted) & kind
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
-            missing |= (said & kind) - known
-    if missing:  # counted last: most sentences miss nothing
+            missing |= doubted & kind
+    if missing:
         counted = counted_days(f"{quoted}\n{passages}\n{asked}\n{written}")
         missing -= {f"month{month}" for month, _ in counted} | _left_out(sentence, quoted)
     return sorted(missing)

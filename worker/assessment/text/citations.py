@@ -69,15 +69,20 @@ def has_citations_only(text: str) -> bool:
     return rest != text and not any(unicodedata.category(sign).startswith("S") for sign in rest)
 
 
+def invalid_citations(draft: str, passages: Sequence[Passage]) -> set[int]:
+    """The numbers that a draft cites and that are neither passages nor quoted from their texts."""
+    others = set(cited_numbers(draft)).difference(range(1, len(passages) + 1))
+    return others.difference(*(cited_numbers(each.text) for each in passages)) if others else others
+
+
 def citation_check(draft: str, passages: Sequence[Passage]) -> CitationCheck:
     """The citations of ``draft`` checked against ``passages``, sentence by sentence.
 
     A bracketed number that also occurs in the evidence is a quotation, not a citation.
     """
-    quoted = {number for passage in passages for number in cited_numbers(passage.text)}
     cited = set(cited_numbers(draft))
-    valid = {number for number in cited if 1 <= number <= len(passages)}
-    invalid = cited - valid - quoted
+    valid = cited.intersection(range(1, len(passages) + 1))
+    invalid = invalid_citations(draft, passages)
     parts = sentences_with_citations(draft)
     return CitationCheck(
         cited=tuple(sorted(cited)),
