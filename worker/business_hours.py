@@ -6,6 +6,7 @@ import re
 from calendar import day_name, month_name
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -76,10 +77,14 @@ def local_time(account: Account, at: datetime) -> str:
 
     Without a time in UTC: it is the default, so the account may be elsewhere.
     """
-    zone = find_zone(account.time_zone) or UTC
-    local = at.astimezone(zone)
+    return _moment(account.time_zone, at.replace(second=0, microsecond=0))
+
+
+@lru_cache(maxsize=256)
+def _moment(time_zone: str, minute: datetime) -> str:
+    local = minute.astimezone(find_zone(time_zone) or UTC)
     day = f"{day_name[local.weekday()]}, {local.day} {month_name[local.month]} {local.year}"
-    return day if account.time_zone == "UTC" else f"{day}, {local:%H:%M} ({account.time_zone})"
+    return day if time_zone == "UTC" else f"{day}, {local:%H:%M} ({time_zone})"
 
 
 def in_business_hours(account: Account, now: datetime) -> bool:

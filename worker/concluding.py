@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from worker import conversation_endings, held_texts, scope
 from worker.assessment import cited_sources
@@ -22,19 +21,18 @@ def decision_of(
     ``masked``: how many values of each kind vendors got placeholders for; ``remember``: whether message and
     reply enter the stored history.
     """
-    decision = _with_draft(_concluded(trace, ending), ending)
-    return _with_records(decision, trace, masked=masked or {}, remember=remember)
-
-
-def _concluded(trace: EventTrace, ending: Ending) -> Decision:
-    """What the ending and the account's settings decide."""
     event, account, now = trace.event, trace.account, trace.clock.now()
     kind = decision_kind(event, account, trace.conversation, ending)
     is_repeated = ending.reason_code is Reason.MESSAGE_REPEATED
+    draft, is_sent = ending.draft, ending.reason_code in held_texts.SENDS_DRAFT
+    by_model: dict[str, Tokens] = {}
+    for (_, model), tokens in trace.usage.items():
+        by_model[model] = by_model.get(model, Tokens()) + tokens
     return Decision(
         decision_id=trace.clock.new_id(now),
         decided_at=now,
         event=event,
+        # what the ending and the account's settings decide
         kind=kind,
         reason_code=ending.reason_code,
         reason=ending.reason,
@@ -56,52 +54,31 @@ def _concluded(trace: EventTrace, ending: Ending) -> Decision:
         sealed_until=held_texts.sealed_until(account, now),
         people_until=conversation_endings.people_until(event, account, kind, now, repeated=is_repeated),
         escalation=escalation_for(event, account, kind, ending, now),
-        trace=TraceContext.of(event.metadata),
-    )
-
-
-def _with_draft(decision: Decision, ending: Ending) -> Decision:
-    """The decision with the draft that it rests on."""
-    draft = ending.draft
-    is_sent = ending.reason_code in held_texts.SENDS_DRAFT
-    return replace(
-        decision,
+        # the draft that it rests on
         draft=draft.text if is_sent else None,
         sources=cited_sources(draft.text, draft.passages) if is_sent else (),
         rejected_draft=(draft.reply or None) if ending.quarantine else None,
         passages=draft.passages,
         assessment=draft.assessment,
         rechecked=draft.rechecked,
-        models={"completion": draft.model} if draft.model else {},
+        models=trace.models | ({"completion": draft.model} if draft.model else {}),
         prompt_hash=draft.prompt_hash,
-    )
-
-
-def _with_records(
-    decision: Decision, trace: EventTrace, *, masked: Mapping[str, int], remember: bool
-) -> Decision:
-    """The decision with stages, attempts, findings and costs."""
-    by_model: dict[str, Tokens] = {}
-    for (_, model), tokens in trace.usage.items():
-        by_model[model] = by_model.get(model, Tokens()) + tokens
-    usage = (
-        Usage(purpose=purpose, model=model, tokens=tokens) for (purpose, model), tokens in trace.usage.items()
-    )
-    return replace(
-        decision,
+        # stages, attempts, findings and costs
         sign=trace.sign,
         findings=tuple(trace.findings),
         stages=tuple(trace.stages),
         attempts=tuple(trace.attempts),
         confidence_log=tuple(trace.confidence_log),
         tokens=sum(trace.usage.values(), Tokens()),
-        models={**trace.models, **decision.models},
         tokens_by_model=by_model,
-        usage=tuple(usage),
+        usage=tuple(
+            Usage(purpose=purpose, model=model, tokens=each) for (purpose, model), each in trace.usage.items()
+        ),
         screened=tuple(trace.screened),
         calls=tuple(trace.calls),
         began_s=trace.began_s,
-        masked=masked,
+        masked=masked or {},
         remember=remember,
+        trace=TraceContext.of(event.metadata),
         ended_s=trace.clock.monotonic(),
     )

@@ -61,6 +61,8 @@ class Masker:
     @property
     def counts(self) -> Mapping[str, int]:
         """How many different values were masked, by kind."""
+        if not self._placeholders:
+            return {}
         words = Counter(word for word, _ in self._placeholders)
         return {kind.value: words[kind.upper()] for kind in PersonalKind if words[kind.upper()]}
 

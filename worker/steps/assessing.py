@@ -241,12 +241,13 @@ class _TracedJudge:
             ModelUnavailable: as the last attempt.
             ModelRejected: the request was refused.
         """
-        masked = _masked(self.run.masker, request)
+        masker = self.run.masker
+        masked = _masked(masker, request) if masker.enabled else request
         while True:
             answer, wait_s = await self._attempt(masked)
             if answer is not None:
                 self.run.trace.completed("judge", answer)
-                return replace(answer, text=self.run.masker.restore(answer.text).text)
+                return replace(answer, text=masker.restore(answer.text).text) if masker.enabled else answer
             await self.run.ports.clock.sleep(wait_s)
 
     async def _attempt(self, request: ReadingRequest) -> tuple[Completion | None, float]:
