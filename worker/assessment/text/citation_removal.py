@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Final
 
 from worker.assessment.text.citations import cited_numbers
+from worker.assessment.text.once import once
 from worker.model import Passage, Source
 
 _ITEM: Final = r"\^?\d{1,4}(?:\s*[-\u2013\u2014]\s*\d{1,4})?"
@@ -85,19 +86,27 @@ def renumbered(draft: str, passages: Sequence[Passage]) -> str:
 
 def _citations(
     draft: str, passages: Sequence[Passage], known: Container[int] = ()
-) -> Iterator[tuple[tuple[int, int], list[int]]]:
+) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
     """The span of each citation in a draft, with its passage numbers; ``known``: if not the places."""
     known = known or range(1, len(passages) + 1)
-    if not passages or not ("[" in draft or "【" in draft or "［" in draft):
-        return
-    code = [match.span() for match in _CODE.finditer(draft)] if "`" in draft else []
-    for match in _CITATION.finditer(draft):
-        numbers = [number for part in _RANGE.finditer(match.group(1)) for number in _numbers(part)]
-        cites = any(number in known for number in numbers) or (
+    for span, numbers in _marks(draft) if passages else ():
+        if any(number in known for number in numbers) or (
             max(numbers) <= _HIGHEST and not _quoted(passages).intersection(numbers)
-        )
-        if cites and not any(start <= match.start() < end for start, end in code):
-            yield match.span(), numbers
+        ):
+            yield span, numbers
+
+
+@once
+def _marks(draft: str) -> tuple[tuple[tuple[int, int], tuple[int, ...]], ...]:
+    """The span of each bracketed number or list of numbers outside of code, with its numbers."""
+    if not ("[" in draft or "【" in draft or "［" in draft):
+        return ()
+    code = [match.span() for match in _CODE.finditer(draft)] if "`" in draft else []
+    return tuple(
+        (match.span(), tuple(chain.from_iterable(map(_numbers, _RANGE.finditer(match.group(1))))))
+        for match in _CITATION.finditer(draft)
+        if not any(start <= match.start() < end for start, end in code)
+    )
 
 
 def _quoted(passages: Sequence[Passage]) -> set[int]:
