@@ -26,9 +26,13 @@ class Grammar:
     rules: Mapping[str, tuple[str, ...]]
     spaced: bool = True
 
-    def one_of(self, name: str) -> str:
-        """The expressions of a rule as one expression, which never matches in a language without them."""
-        return "|".join(f"(?:{each})" for each in self.rules.get(name, (NEVER,)))
+    def one_of(self, *names: str) -> str:
+        """The expressions of rules as one expression, which never matches in a language without them."""
+        return "|".join(f"(?:{each})" for name in names for each in self.rules.get(name, ())) or NEVER
+
+    def may_match(self, folded: str) -> bool:
+        """Whether folded text can be in the language: none without spaces between words is in ASCII."""
+        return self.spaced or not folded.isascii()
 
     @property
     def word_ends(self) -> tuple[str, str]:
@@ -47,23 +51,6 @@ def _loaded() -> dict[str, Any]:
 def grammars(kind: str) -> Mapping[str, Grammar]:
     """The grammars of ``non_answers`` or ``promises`` by language; ``{NAME}`` stands for one of its parts."""
     return {language: _grammar(entry) for language, entry in _loaded()[kind].items()}
-
-
-def may_say(folded: str, kind: str, *names: str) -> bool:
-    """Whether folded text has a form of one of these rules in any language; most texts have none.
-
-    One search for all languages costs a quarter of one search for each.
-    """
-    spaced, unspaced = (_of_all_languages(kind, names, spaced=each) for each in (True, False))
-    return spaced.search(folded) is not None or (not folded.isascii() and unspaced.search(folded) is not None)
-
-
-@cache
-def _of_all_languages(kind: str, names: tuple[str, ...], *, spaced: bool) -> re.Pattern[str]:
-    chosen = [each for each in grammars(kind).values() if each.spaced is spaced]
-    before, after = chosen[0].word_ends
-    forms = "|".join(f"(?:{rule})" for each in chosen for name in names for rule in each.rules.get(name, ()))
-    return re.compile(f"{before}(?:{forms}){after}")
 
 
 @cache
