@@ -56,7 +56,7 @@ def _promises(sentence: str) -> bool:
 
 
 def _acting(sentence: str) -> Iterator[tuple[_Patterns, str]]:
-    """Each language in which a sentence, but no question, has an act, with the sentence without conditions."""
+    """Each language in which a sentence that is no question has an act, with it folded and unconditional."""
     folded = folded_text(sentence)
     if not folded.rstrip(" \"'”»").endswith(("?", "？")):
         for each in _compiled().values():
