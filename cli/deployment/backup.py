@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import orjson
 import typer
@@ -24,6 +24,7 @@ from tasks.backup.streams import load_streams, require_empty, save_streams, save
 from tasks.shards.clients import connect_sync
 from worker import __version__
 from worker.settings import BackupSettings
+from worker.stored_json import object_writer, read_object
 
 TABLES: Final = "postgres.dump"
 STREAMS: Final = "redis.ndjson"
@@ -54,7 +55,7 @@ class Manifest:
 
     format: int
     release: str
-    began: str
+    began: datetime
     last_id: str
     entries: int
     marks: int
@@ -79,7 +80,7 @@ def backup(folder: Folder, programs: Programs = None) -> None:
         )
     with private_files():  # they hold secrets of webhooks and hashes of passwords
         manifest = _saved(known, folder, programs)
-    emit([asdict(manifest)], ["began", "entries", "marks"])
+    emit([object_writer(Manifest)(manifest)], ["began", "entries", "marks"])
 
 
 def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manifest:
@@ -90,13 +91,13 @@ def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manife
     manifest = Manifest(
         format=FORMAT,
         release=__version__,
-        began=began.isoformat(),
+        began=began,
         last_id=saved.last_id,
         entries=saved.entries,
         marks=saved.marks,
         streams_sha256=_digest(folder / STREAMS),
     )
-    (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest)))
+    (folder / MANIFEST).write_bytes(orjson.dumps(object_writer(Manifest)(manifest)))
     return manifest
 
 
@@ -118,28 +119,37 @@ def restore(folder: Folder, programs: Programs = None) -> None:
         restore_database(url, folder / TABLES, programs=programs)
         migrate.upgrade(url)
         ends = restored_ends(url, saved_entry_ids(folder / STREAMS))
-        since = datetime.fromisoformat(manifest.began) - timedelta(seconds=CLOCK_S)
+        since = manifest.began - timedelta(seconds=CLOCK_S)
         repeated = repeat_sends(url, since)
         accepted = ends.ended + ends.waiting
         load_streams(redis, known, folder / STREAMS, last_id=manifest.last_id, accepted=accepted)
-    found = {"began": manifest.began, "ended": ends.ended, "waiting": ends.waiting, "sent_again": repeated}
+    found = {
+        "began": manifest.began.isoformat(),
+        "ended": ends.ended,
+        "waiting": ends.waiting,
+        "sent_again": repeated,
+    }
     emit([found], list(found))
 
 
 def _manifest(folder: Path) -> Manifest:
     try:
-        values = orjson.loads((folder / MANIFEST).read_bytes())
+        values: Any = orjson.loads((folder / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise fail(f"{folder}: expected a backup with {MANIFEST}, got {type(error).__name__}") from error
-    if values.get("format") != FORMAT:
+    unreadable: list[str] = []
+    manifest = read_object(Manifest, values, MANIFEST, unreadable)
+    if manifest.format > FORMAT:  # whose fields may differ
         raise fail(
-            f"{folder}: expected a backup of format {FORMAT}, got {values.get('format')!r}",
-            code=ExitCode.REJECTED,
+            f"{folder}: expected a backup of format {FORMAT}, got {manifest.format}", code=ExitCode.REJECTED
         )
-    manifest = Manifest(**values)
-    if _digest(folder / STREAMS) != manifest.streams_sha256:
+    if unreadable:
+        lacks = f"got one without a readable {', '.join(unreadable)}"
+        raise fail(f"{folder}: expected a backup, {lacks}", code=ExitCode.REJECTED)
+    streams = folder / STREAMS
+    if not streams.is_file() or _digest(streams) != manifest.streams_sha256:
         raise fail(
-            f"{folder / STREAMS}: expected the file that was backed up, got a part of it or another one",
+            f"{streams}: expected the file that was backed up, got none, a part of it or another one",
             code=ExitCode.REJECTED,
         )
     return manifest

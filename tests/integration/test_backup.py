@@ -218,6 +218,40 @@ def test_a_part_of_a_backup_is_refused_before_anything_is_restored(
     assert whole.rows[0]["waiting"] == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"began": "yesterday"}, "backup.json.began"),
+        ({"last_id": 7, "marks": None}, "backup.json.last_id, backup.json.marks"),
+        ({"format": 2, "began": None}, "expected a backup of format 1, got 2"),
+        ({"streams_sha256": "0"}, "redis.ndjson: expected the file that was backed up"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_refused_in_one_line(
+    shell: Shell, url: str, other: str, changes: dict[str, Any], names: str
+) -> None:
+    """It names what is wrong, and nothing is restored; likewise without the file of Redis."""
+    folder = shell.folder / "backup"
+    shell.run("backup", str(folder), env={"DATABASE_URL": url})
+    whole = json.loads((folder / "backup.json").read_text())
+    (folder / "backup.json").write_text(json.dumps(whole | changes))
+    changed = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "backup.json").write_text(json.dumps([whole]))
+    listed = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "backup.json").write_text(json.dumps(whole))
+    (folder / "redis.ndjson").rename(folder / "redis.txt")
+    without = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "redis.txt").rename(folder / "redis.ndjson")
+    restored = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+
+    for ended in (changed, listed, without):
+        assert (ended.code, len(ended.err.splitlines())) == (5, 1), ended.err
+    assert names in changed.err
+    assert "backup.json" in listed.err
+    assert "redis.ndjson: expected" in without.err
+    assert restored.code == 0, restored.err
+
+
 def test_the_password_of_redis_is_rotated_while_a_worker_decides(
     shell: Shell, url: str, sandbox: SandboxHandle
 ) -> None:
