@@ -129,6 +129,22 @@ async def test_a_process_that_watches_posts_once(
     assert receiver.of(MISSING) == ["firing", "resolved"]
 
 
+@pytest.mark.parametrize("stored", [b"no json", b"[]", b'{"since": "yesterday", "posted": 1}', b"\xff"])
+def test_an_alert_whose_stored_state_cannot_be_read_stops_no_other(
+    shell: Shell, receiver: Receiver, redis_url: str, stored: bytes
+) -> None:
+    """It begins anew; without that no alert would be judged until the key is deleted."""
+    check = AlertWatch(settings_of(shell)).check
+    check()
+    hour_ago(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.hset(alerts_key(STREAM), "HushgateServerAway", stored)
+        redis.hset(alerts_key(STREAM), b"\xff", stored)
+    check()
+
+    assert receiver.of(MISSING) == ["firing"]
+
+
 def test_an_outage_of_redis_is_posted_once_and_ends_no_other_alert(
     shell: Shell, receiver: Receiver, redis_url: str
 ) -> None:
