@@ -217,7 +217,7 @@ def _dumped(redis: Redis, stream: str, last_id: str) -> tuple[bytes | None, list
         both.xrange(stream, f"({last_id}")
         dumped, entries = both.execute()
     name = marks_of(stream)
-    newer = [name + fields[b"ce_id"].decode() for _, fields in entries if b"ce_id" in fields]
+    newer = [name + fields[b"ce_id"].decode(errors="replace") for _, fields in entries if b"ce_id" in fields]
     return dumped, [{"mark": mark, "left_ms": MARK_TTL_S * 1000} for mark in newer]
 
 

@@ -166,6 +166,7 @@ class Overtaken(Redis):
         if options["match"].startswith(f"{{{REPLIES}}}") and not self.exists(f"{marks_of(REPLIES)}late"):
             self.set(f"{marks_of(REPLIES)}late", "1")
             self.xadd(REPLIES, {"key": "shop/late", "ce_id": "late"})
+            self.xadd(REPLIES, {"ce_id": b"\xff"})  # of another program
 
 
 def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
@@ -179,7 +180,7 @@ def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
         loaded = load_streams(redis, settings, tmp_path / "file")
         finish_load(redis, loaded, last_id=saved.last_id, accepted=0)
 
-        assert redis.xlen(REPLIES) == 1
+        assert redis.xlen(REPLIES) == 2
         assert redis.ttl(f"{marks_of(REPLIES)}late") > 0
 
 
