@@ -181,16 +181,19 @@ async def send_waiting(
 
 def _entries(rows: RelayedRows[Row], read: Sequence[Row], aside: set[int]) -> list[tuple[Row, OutgoingEntry]]:
     """Each row with its entry; a row without one, such as a newer release's, is set aside."""
-    found = []
+    found, failed = [], []
     for row in read:
         if row.row_id in aside:
             continue
         try:
             found.append((row, rows.entry(row)))
-        except Exception as error:  # a bug in one row must not stop the rows of other accounts
-            aside.add(row.row_id)
-            log.exception("row_not_sent", user_id=row.user_id, row=row.row_id, exc_info=error)
-            telemetry.report(error)
+        except Exception as error:  # noqa: BLE001  # a bug in one row must not stop those of other accounts
+            failed.append((row, error))
+    if failed:  # one line: the transaction must not be idle for ``HOLD_S``
+        row, first = failed[0]
+        aside.update(row.row_id for row, _ in failed)
+        log.error("row_not_sent", user_id=row.user_id, row=row.row_id, rows=len(failed), exc_info=first)
+        telemetry.report(first)
     return found
 
 
