@@ -32,7 +32,7 @@ class Limits:
         body_s: for the body, in addition to the time for its bytes.
         body_bytes_per_s: slowest allowed body.
         stall_s: while the client reads no byte of a waiting answer.
-        per_address: connections of one address that is not a trusted proxy.
+        per_address: connections of one ``client_network`` that is not a trusted proxy.
         overall: connections of all clients.
     """
 
@@ -43,6 +43,17 @@ class Limits:
     stall_s: float = 60.0
     per_address: int = 64
     overall: int = 512
+
+
+def client_network(address: str) -> str:
+    """What limits count as one client: an IPv4 address, or the /64 of an IPv6 address, which one home has."""
+    try:
+        found = ip_address(address)
+    except ValueError:  # a proxy may name a client as it likes
+        return address
+    if found.version == 4 or found.ipv4_mapped:
+        return address
+    return str(ip_network((int(found) >> 64 << 64, 64)))
 
 
 class Phase(Enum):
@@ -124,8 +135,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _over_limit(self) -> bool:
         """Whether there are too many connections and none of the idle ones could be closed."""
-        others, host = self._others(), _host(self)
-        same_host = [each for each in others if host and _host(each) == host]
+        others, client = self._others(), client_network(_host(self))
+        same_host = [each for each in others if client and client_network(_host(each)) == client]
         if len(same_host) >= self._limits.per_address and not self._trusted():
             return not _close_longest_idle(same_host)
         return len(others) >= self._limits.overall and not _close_longest_idle(others)

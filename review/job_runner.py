@@ -21,12 +21,14 @@ from review.http.visit import Site
 from review.lists import exports
 from review.lists.export_file import ExportRefused
 from review.queues import bulk_jobs
-from worker.errors import StorageUnavailable
+from worker.errors import StorageUnavailable, is_outage
 
 log = structlog.get_logger(__name__)
 
 POLL_S: Final = 1.0
 KEEP_FOR: Final = timedelta(days=7)
+STEP_TRIES: Final = 2
+TOO_SLOW: Final = "The database took too long. Choose fewer decisions, such as those of a shorter time."
 
 Stepper: TypeAlias = Callable[[Site, Connection, Job, Person], Awaitable[JobStep]]
 
@@ -73,7 +75,7 @@ async def run_waiting(site: Site, kinds: tuple[JobRunnerKind, ...] = KINDS) -> b
 async def _advance(site: Site, kind: JobRunnerKind, job: Job) -> Job:
     """The job after its next step, or ended; in a database outage the job waits for the next runner."""
     try:
-        return await _step(site, kind, job)
+        return await _in_time(site, kind, job)
     except (JobRefused, ExportRefused) as refused:
         message = str(refused)
     except (JobLost, StorageUnavailable):
@@ -83,6 +85,20 @@ async def _advance(site: Site, kind: JobRunnerKind, job: Job) -> Job:
         message = "Internal error: the server's log has the details."
     async with site.store.writing() as connection:
         return await jobs.end_job(connection, job, JobState.FAILED, error=message)
+
+
+async def _in_time(site: Site, kind: JobRunnerKind, job: Job) -> Job:
+    """The job after its next step; a step that may always take too long must not hold up other jobs."""
+    left = STEP_TRIES
+    while True:
+        left -= 1
+        try:
+            return await _step(site, kind, job)
+        except StorageUnavailable as error:
+            if is_outage(error):
+                raise
+            if not left:
+                raise JobRefused(TOO_SLOW) from error
 
 
 async def _step(site: Site, kind: JobRunnerKind, job: Job) -> Job:

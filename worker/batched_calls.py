@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from worker.cancellation import cancel_all
-from worker.errors import StorageUnavailable
+from worker.errors import is_outage
 
 WAIT_S: Final = 0.003
 """Longest wait for further calls."""
@@ -110,7 +110,7 @@ class Batches(Generic[Server, Asked, Answer]):
             answers = await self._call.together(server, [each.asked for each in batch])
             answered = tuple(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001  # a bug reaches every caller instead of none
-            if len(batch) > 1 and not _is_of_server(error):
+            if len(batch) > 1 and not is_outage(error):
                 await asyncio.gather(*(self._make(server, [each]) for each in batch))
                 return
             if len(batch) > 1:
@@ -129,11 +129,6 @@ class Batches(Generic[Server, Asked, Answer]):
             if waiting in batch and all(each.answer.done() for each in batch):
                 await cancel_all((task,))
                 return
-
-
-def _is_of_server(error: Exception) -> bool:
-    """Whether the server failed, so that each call alone would fail as well."""
-    return isinstance(error, StorageUnavailable) and not error.may_be_input
 
 
 _BATCHES: Final[WeakKeyDictionary[Any, dict[object, Batches[Any, Any, Any]]]] = WeakKeyDictionary()

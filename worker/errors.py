@@ -79,6 +79,11 @@ class StorageUnavailable(RetryableError):
         self.may_be_input = may_be_input
 
 
+def is_outage(error: Exception) -> bool:
+    """Whether the server failed, so that every other call would fail as well."""
+    return isinstance(error, StorageUnavailable) and not error.may_be_input
+
+
 class StreamFull(RetryableError):
     """Redis has no memory left for new entries; publish again when the backlog is smaller.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import orjson
 import typer
@@ -17,13 +17,14 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
 from cli.output_file import private_files
-from db.backup.dump import dump_database, restore_database
+from db.backup.dump import dump_database, require_no_tables, restore_database
 from db.backup.restored import repeat_sends, restored_ends
 from db.schema import migrate
-from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
+from tasks.backup.streams import begin_load, finish_load, load_streams, save_streams, saved_entry_ids
 from tasks.shards.clients import connect_sync
 from worker import __version__
 from worker.settings import BackupSettings
+from worker.stored_json import object_writer, read_object
 
 TABLES: Final = "postgres.dump"
 STREAMS: Final = "redis.ndjson"
@@ -54,7 +55,7 @@ class Manifest:
 
     format: int
     release: str
-    began: str
+    began: datetime
     last_id: str
     entries: int
     marks: int
@@ -79,7 +80,7 @@ def backup(folder: Folder, programs: Programs = None) -> None:
         )
     with private_files():  # they hold secrets of webhooks and hashes of passwords
         manifest = _saved(known, folder, programs)
-    emit([asdict(manifest)], ["began", "entries", "marks"])
+    emit([object_writer(Manifest)(manifest)], ["began", "entries", "marks"])
 
 
 def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manifest:
@@ -90,13 +91,13 @@ def _saved(known: BackupSettings, folder: Path, programs: Path | None) -> Manife
     manifest = Manifest(
         format=FORMAT,
         release=__version__,
-        began=began.isoformat(),
+        began=began,
         last_id=saved.last_id,
         entries=saved.entries,
         marks=saved.marks,
         streams_sha256=_digest(folder / STREAMS),
     )
-    (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest)))
+    (folder / MANIFEST).write_bytes(orjson.dumps(object_writer(Manifest)(manifest)))
     return manifest
 
 
@@ -106,7 +107,7 @@ def restore(folder: Folder, programs: Programs = None) -> None:
     DATABASE_URL needs the login of the database's owner. Newer migrations are applied. Events that waited
     are decided when workers start. What was sent while the backup was made is sent again with the same key,
     except replies that are too late or were taken back. Then run hushgate migrate --create-logins on a new
-    server. For example:
+    server. Repeat an interrupted restore with the same command and an empty database. For example:
 
         hushgate restore /var/backups/hushgate/2026-11-20
     """
@@ -114,32 +115,42 @@ def restore(folder: Folder, programs: Programs = None) -> None:
     manifest = _manifest(folder)
     url = known.database_url.get_secret_value()
     with _redis(known) as redis:
-        require_empty(redis, known)
+        require_no_tables(url)
+        begin_load(redis, known, manifest.streams_sha256)
+        loaded = load_streams(redis, known, folder / STREAMS)
         restore_database(url, folder / TABLES, programs=programs)
         migrate.upgrade(url)
         ends = restored_ends(url, saved_entry_ids(folder / STREAMS))
-        since = datetime.fromisoformat(manifest.began) - timedelta(seconds=CLOCK_S)
+        since = manifest.began - timedelta(seconds=CLOCK_S)
         repeated = repeat_sends(url, since)
-        accepted = ends.ended + ends.waiting
-        load_streams(redis, known, folder / STREAMS, last_id=manifest.last_id, accepted=accepted)
-    found = {"began": manifest.began, "ended": ends.ended, "waiting": ends.waiting, "sent_again": repeated}
+        finish_load(redis, loaded, last_id=manifest.last_id, accepted=ends.ended + ends.waiting)
+    found = {
+        "began": manifest.began.isoformat(),
+        "ended": ends.ended,
+        "waiting": ends.waiting,
+        "sent_again": repeated,
+    }
     emit([found], list(found))
 
 
 def _manifest(folder: Path) -> Manifest:
     try:
-        values = orjson.loads((folder / MANIFEST).read_bytes())
+        values: Any = orjson.loads((folder / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise fail(f"{folder}: expected a backup with {MANIFEST}, got {type(error).__name__}") from error
-    if values.get("format") != FORMAT:
+    unreadable: list[str] = []
+    manifest = read_object(Manifest, values, MANIFEST, unreadable)
+    if manifest.format > FORMAT:  # whose fields may differ
         raise fail(
-            f"{folder}: expected a backup of format {FORMAT}, got {values.get('format')!r}",
-            code=ExitCode.REJECTED,
+            f"{folder}: expected a backup of format {FORMAT}, got {manifest.format}", code=ExitCode.REJECTED
         )
-    manifest = Manifest(**values)
-    if _digest(folder / STREAMS) != manifest.streams_sha256:
+    if unreadable:
+        lacks = f"got one without a readable {', '.join(unreadable)}"
+        raise fail(f"{folder}: expected a backup, {lacks}", code=ExitCode.REJECTED)
+    streams = folder / STREAMS
+    if not streams.is_file() or _digest(streams) != manifest.streams_sha256:
         raise fail(
-            f"{folder / STREAMS}: expected the file that was backed up, got a part of it or another one",
+            f"{streams}: expected the file that was backed up, got none, a part of it or another one",
             code=ExitCode.REJECTED,
         )
     return manifest

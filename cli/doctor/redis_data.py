@@ -12,6 +12,7 @@ from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.events.repair import emptied_words
 from cli.events.streams import each_stream
 from cli.options import own_connections, with_redis
+from tasks.backup.streams import restoring_key
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import Emptied
 from tasks.repair.sends import lost_replies
@@ -23,9 +24,14 @@ SPAN: Final = timedelta(days=1)
 """Replies of so long before Redis had its first key: without any, there is nothing to compare."""
 FIX: Final = "do what it says, then hushgate repair --fix entries-uncounted --yes (docs/recovery.md)"
 
+RESTORE_AGAIN: Final = "stop workers, empty the database, repeat the same hushgate restore"
+
 
 def redis_data(settings: Settings) -> Iterator[DoctorCheck]:
-    """Whether replies were sent before the first key of Redis, and none of them has its mark."""
+    """Whether a restore ended, and whether replies of before the first key of Redis have their marks."""
+    if with_redis(settings, lambda redis: redis.exists(restoring_key(settings.stream))):
+        yield failed("redis data", "a restore began and did not end", RESTORE_AGAIN)
+        return
     found = with_redis(settings, lambda redis: _emptied(settings, redis))
     if found is None:
         yield passed("redis data", "not lost, as far as replies show")

@@ -62,7 +62,7 @@ def _linked(visit: Visit) -> UUID:
     """
     token, secret = visit.request.path_params["link"], appeal_secret(visit)
     decision_id = linked_decision(secret, token, visit.now) if secret else None
-    keys = [visit.address, *([] if decision_id is None else [str(decision_id)])]
+    keys = [visit.network, *([] if decision_id is None else [str(decision_id)])]
     if wait_s := max(visit.wait_s(LINK_VISITS, key) for key in keys):
         text = ngettext(
             "Too many requests. Wait %(seconds)s second.",

@@ -54,16 +54,25 @@ def dump_database(url: str, file: Path, *, programs: Path | None = None) -> None
     _run("pg_dump", url, "--format=custom", f"--file={file}", programs=programs)
 
 
-def restore_database(url: str, file: Path, *, programs: Path | None = None) -> None:
-    """Make all tables from a file, in a database that has none of ours.
+def require_no_tables(url: str) -> None:
+    """Return when the database has no table of ours.
 
     Raises:
-        ConfigurationError: the database is not empty, or the login may not create the tables.
+        ConfigurationError: it has.
     """
     with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
         row = connection.execute("SELECT to_regclass('ai_decisions') IS NULL").fetchone()
-        if row != (True,):
-            raise ConfigurationError("DATABASE_URL: expected an empty database, got one with our tables")
+    if row != (True,):
+        raise ConfigurationError("DATABASE_URL: expected an empty database, got one with our tables")
+
+
+def restore_database(url: str, file: Path, *, programs: Path | None = None) -> None:
+    """Make all tables from a file, in one transaction, in a database that has none of ours.
+
+    Raises:
+        ConfigurationError: the login may not create the tables.
+    """
+    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
         for role in (
             WORKER_ROLE,
             REVIEWER_ROLE,

@@ -210,7 +210,7 @@ class Consumer:
     def retraction(self, fields: Mapping[str, str], retraction: Json) -> None:
         """Remove a reply from the channel; one that was not sent yet never is."""
         key = fields["key"]
-        self.marks.note(key, TAKEN_BACK, retraction["review_id"])
+        self.marks.note(key, TAKEN_BACK, read(retraction, "review_id", str))
         known = self.marks.of(key)
         if sent_id := known.get(SENT_ID):
             self.remove(key, retraction, sent_id)
@@ -276,17 +276,22 @@ def check_signature(stream: str, fields: Mapping[str, str]) -> None:
     names = ("ce_id", "ce_type", "ce_source", "ce_time")
     signed = "\n".join((stream, *(fields.get(name, "") for name in names), digest, fields.get("key", "")))
     macs = [hmac.digest(key, signed.encode(), hashlib.sha256) for key in KEYS]
-    given = fields.get("signature", "")
-    if not any(hmac.compare_digest(given, "v1," + base64.b64encode(mac).decode()) for mac in macs):
+    given = fields.get("signature", "").encode()
+    if not any(hmac.compare_digest(given, b"v1," + base64.b64encode(mac)) for mac in macs):
         raise SendRefused("signature: expected one of HUSHGATE_STREAM_KEY")
+
+
+def connected(url: str) -> redis.Redis:
+    """A client of the streams; bytes that are no text must not stop the entries behind them."""
+    # Protocol 2: answers have the same form in every release of redis-py.
+    return redis.Redis.from_url(url, protocol=2, decode_responses=True, encoding_errors="replace")
 
 
 def make_consumer() -> Consumer:
     """The consumer that the environment describes."""
     found = recipe()
     return Consumer(
-        # Protocol 2: answers have the same form in every release of redis-py.
-        redis.Redis.from_url(redis_url(), protocol=2, decode_responses=True),
+        connected(redis_url()),
         found,
         setup(),
         url=os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL"),

@@ -76,7 +76,7 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
     login = _normalised(login)
     async with visit.store.writing() as connection:
         found = await records.get_credentials(connection, login)
-        device, address = known_device(visit, found), visit.address
+        device, address = known_device(visit, found), visit.network
         tries = await sign_ins.count_tries(
             connection, login, device=device, address=address, since=visit.now - WINDOW
         )

@@ -138,9 +138,9 @@ async def _count_attempt(visit: Visit, found: Invitation) -> None:
     mine, inviters = _counters(found)
     since, device = visit.now - WINDOW, "inviter"  # a device: the address is counted once
     async with visit.store.writing() as connection:
-        tries = await sign_ins.count_tries(connection, mine, device="", address=visit.address, since=since)
+        tries = await sign_ins.count_tries(connection, mine, device="", address=visit.network, since=since)
         others = await sign_ins.count_tries(
-            connection, inviters, device=device, address=visit.address, since=since
+            connection, inviters, device=device, address=visit.network, since=since
         )
         others = replace(others, in_a_row=others.in_a_row - MORE_PER_INVITER)
         wait = max(
@@ -149,8 +149,8 @@ async def _count_attempt(visit: Visit, found: Invitation) -> None:
         )
         if wait:
             raise credentials.too_many_attempts(wait)
-        await sign_ins.record_try(connection, mine, device="", address=visit.address, now=visit.now)
-        await sign_ins.record_try(connection, inviters, device=device, address=visit.address, now=visit.now)
+        await sign_ins.record_try(connection, mine, device="", address=visit.network, now=visit.now)
+        await sign_ins.record_try(connection, inviters, device=device, address=visit.network, now=visit.now)
 
 
 def _counters(found: Invitation) -> tuple[str, str]:

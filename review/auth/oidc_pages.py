@@ -38,7 +38,7 @@ MOST_IN_PROGRESS: Final = 2000
 async def start_oidc(visit: Visit) -> Response:
     """Send the browser to the provider."""
     provider = _provider(visit)
-    if wait_s := visit.wait_s(BEGUN_SIGN_INS, visit.address):
+    if wait_s := visit.wait_s(BEGUN_SIGN_INS, visit.network):
         raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=wait_s)
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     try:

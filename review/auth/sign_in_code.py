@@ -94,7 +94,7 @@ async def check_code(visit: Visit, found: Credentials, code: str) -> tuple[int, 
     A right code is used up.
     """
     login, person_id = sign_ins.code_login(found.person.login), found.person.person_id
-    device, address = credentials.known_device(visit, found), visit.address
+    device, address = credentials.known_device(visit, found), visit.network
     async with visit.store.writing() as connection:
         tries = await sign_ins.count_tries(
             connection, login, device=device, address=address, since=visit.now - WINDOW

@@ -27,6 +27,7 @@ from db.people.api_tokens import UsedToken, use_token
 from db.people.records import Person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
+from review.connections import client_network
 from review.figures.reused import ReusedFigures
 from review.figures.rounds import Rounds
 from review.http.field_problems import FieldProblem
@@ -153,6 +154,11 @@ class Visit:
     def address(self) -> str:
         """The client's IP address."""
         return self.request.client.host if self.request.client else ""
+
+    @property
+    def network(self) -> str:
+        """What limits count as one client."""
+        return client_network(self.address)
 
     @property
     def csrf(self) -> str:

@@ -13,7 +13,7 @@ from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Queue
 from review.http.visit import Site
-from worker.errors import StorageUnavailable
+from worker.errors import StorageUnavailable, is_outage
 
 log = structlog.get_logger(__name__)
 
@@ -40,9 +40,9 @@ async def fill_open(store: Store, now: datetime) -> None:
     for queue in opened:
         try:
             await fill(store, queue, now)
-        except StorageUnavailable:
-            raise
         except Exception as error:
+            if is_outage(error):
+                raise
             log.exception("queue_not_filled", queue=str(queue.id), exc_info=error)
 
 

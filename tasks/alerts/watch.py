@@ -21,6 +21,7 @@ from tasks.process import telemetry
 from tasks.shards.clients import connect
 from worker import __version__
 from worker.settings import AlertSettings, FleetSettings, load
+from worker.stored_json import read_object
 
 
 def alerts_key(stream: str) -> str:
@@ -29,19 +30,25 @@ def alerts_key(stream: str) -> str:
 
 
 async def load_known(url: str, stream: str) -> dict[str, AlertState]:
-    """The states; alerts that this release does not declare are left out.
+    """The states; those that cannot be read, or whose alert this release does not declare, are left out.
 
     Raises:
         RedisError: Redis did not answer.
     """
     async with _connected(url) as redis:
         stored: dict[Any, Any] = await redis.hgetall(alerts_key(stream))
-    values = {name.decode(): orjson.loads(state) for name, state in stored.items()}
-    return {
-        name: AlertState(since=datetime.fromisoformat(each["since"]), posted=bool(each["posted"]))
-        for name, each in values.items()
-        if name in NAMED
-    }
+    states = {name.decode(errors="replace"): _state(each) for name, each in stored.items()}
+    return {name: each for name, each in states.items() if name in NAMED and each is not None}
+
+
+def _state(stored: bytes) -> AlertState | None:
+    """A stored state; None: its alert is posted again, and all other alerts are judged."""
+    unreadable: list[str] = []
+    try:
+        found = read_object(AlertState, orjson.loads(stored), "", unreadable)
+    except orjson.JSONDecodeError:
+        return None
+    return None if unreadable else found
 
 
 async def keep_known(url: str, stream: str, states: Mapping[str, AlertState]) -> None:

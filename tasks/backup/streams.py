@@ -90,6 +90,24 @@ def saved_entry_ids(file: Path) -> list[str]:
     return [line["entry"] for line in _lines(file) if "entry" in line]
 
 
+def restoring_key(stream: str) -> str:
+    """The key that names the backup of a restore until the restore has ended."""
+    return f"{{{stream}}}:restoring"
+
+
+def begin_load(redis: Redis, settings: OutgoingStreamSettings, digest: str) -> None:
+    """Note that the file with this digest is loaded: a load that was interrupted begins again.
+
+    Raises:
+        ConfigurationError: Redis has streams of ours, other than those of such a load.
+    """
+    key = restoring_key(settings.stream)
+    if redis.get(key) == digest.encode():
+        return
+    require_empty(redis, settings)
+    redis.set(key, digest)
+
+
 def require_empty(redis: Redis, settings: OutgoingStreamSettings) -> None:
     """Return when no stream of ours is there.
 
@@ -102,10 +120,20 @@ def require_empty(redis: Redis, settings: OutgoingStreamSettings) -> None:
         raise ConfigurationError(f"REDIS_URL: expected a Redis without our streams, got {', '.join(found)}")
 
 
-def load_streams(
-    redis: Redis, settings: OutgoingStreamSettings, file: Path, *, last_id: str, accepted: int
-) -> None:
-    """Load a file into a Redis without our streams; ``accepted`` is what its shards have ever taken.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedStreams:
+    """What was loaded.
+
+    Attributes:
+        entries: by the key of their stream.
+    """
+
+    layout: ShardLayout
+    entries: Counter[str]
+
+
+def load_streams(redis: Redis, settings: OutgoingStreamSettings, file: Path) -> LoadedStreams:
+    """Load a file into a Redis without our streams, or with a part of them; ``finish_load`` comes next.
 
     Raises:
         ConfigurationError: the server cannot read a stream that a newer one wrote.
@@ -119,6 +147,8 @@ def load_streams(
             _load_stream(redis, line["stream"], base64.b64decode(line["dump"]))
         elif "shards" in line:
             layout = ShardLayout(stream=settings.stream, epochs=tuple(line["shards"]))
+            for each in layout.streams():  # what an interrupted load left
+                redis.delete(each.key)
         else:
             place, entry_id = layout.place_of(line["entry"])
             fields: Any = {
@@ -126,12 +156,18 @@ def load_streams(
             }
             redis.xadd(place.key, fields, id=entry_id)
             loaded[place.key] += 1
-    ended = max(accepted - loaded.total(), 0)
+    return LoadedStreams(layout=layout, entries=loaded)
+
+
+def finish_load(redis: Redis, loaded: LoadedStreams, *, last_id: str, accepted: int) -> None:
+    """Set the counts and the layout of loaded streams; ``accepted`` is what the shards have ever taken."""
+    ended = max(accepted - loaded.entries.total(), 0)
     for newest in last_id.split():
-        place, entry_id = layout.place_of(newest)
-        _count(redis, place.key, entry_id, loaded[place.key] + ended)
+        place, entry_id = loaded.layout.place_of(newest)
+        _count(redis, place.key, entry_id, loaded.entries[place.key] + ended)
         ended = 0  # only the sum over the shards counts
-    _seal(redis, layout)
+    _seal(redis, loaded.layout)
+    redis.delete(restoring_key(loaded.layout.stream))
 
 
 def _count(redis: Redis, stream: str, last_id: str, accepted: int) -> None:
@@ -158,7 +194,7 @@ def _outgoing(settings: OutgoingStreamSettings) -> tuple[str, ...]:
 
 def _load_stream(redis: Redis, name: str, dumped: bytes) -> None:
     try:
-        redis.restore(name, 0, dumped)
+        redis.restore(name, 0, dumped, replace=True)
     except ResponseError as error:
         raise ConfigurationError(f"stream {name}: the server does not read this dump: {error}") from error
 
@@ -181,7 +217,7 @@ def _dumped(redis: Redis, stream: str, last_id: str) -> tuple[bytes | None, list
         both.xrange(stream, f"({last_id}")
         dumped, entries = both.execute()
     name = marks_of(stream)
-    newer = [name + fields[b"ce_id"].decode() for _, fields in entries if b"ce_id" in fields]
+    newer = [name + fields[b"ce_id"].decode(errors="replace") for _, fields in entries if b"ce_id" in fields]
     return dumped, [{"mark": mark, "left_ms": MARK_TTL_S * 1000} for mark in newer]
 
 

@@ -74,7 +74,7 @@ async def sign_tasks(redis: AsyncRedis, stream: str) -> None:
 async def load_beats(redis: AsyncRedis, stream: str) -> tuple[str, ...]:
     """The beats that sent a task within ``SEEN_S``: host, process and a random part of each."""
     found = await LuaScript(redis, LATELY)(keys=[beats_key(stream)], args=[SEEN_S])
-    return tuple(bytes(each).decode() for each in found)
+    return tuple(bytes(each).decode(errors="replace") for each in found)
 
 
 async def load_ages(redis: AsyncRedis, stream: str) -> tuple[float, float]:

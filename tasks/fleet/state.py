@@ -130,7 +130,10 @@ async def _answering_shard(redis: Redis, place: ShardStream) -> ShardState:
         written_ms = int(bytes(info["first-entry"][0]).partition(b"-")[0])
         age_s = max(0.0, await _now_s(redis, place) - written_ms / 1000)
     prefix = place.shard.prefix
-    names = [bytes(each).decode() async for each in redis.sscan_iter(f"{prefix}workers", count=1000)]
+    names = [
+        bytes(each).decode(errors="replace")
+        async for each in redis.sscan_iter(f"{prefix}workers", count=1000)
+    ]
     alive = [name for name in names if await redis.exists(f"{prefix}hb:{name}")]
     return ShardState(
         name=place.key,

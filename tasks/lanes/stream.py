@@ -200,7 +200,7 @@ class Lanes:
         No worker is dead for half a TTL after an outage: ``docs/decisions/0010-dead-workers.md``.
         """
         freed, dead = await self._reap(keys=[self.stream], args=[GROUP, self.worker, most])
-        return int(freed), tuple(worker.decode() for worker in dead)
+        return int(freed), tuple(worker.decode(errors="replace") for worker in dead)
 
     async def repair(self, cursor: str, count: int = 200) -> tuple[str, int]:
         """Put one page of old pending entries back into their lanes; the next cursor ('-' at the end)."""

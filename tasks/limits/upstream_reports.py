@@ -192,14 +192,22 @@ async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
         RedisError: Redis did not answer.
     """
     members: Any = await redis.smembers(_names(stream))
-    workers = sorted(bytes(each).decode() for each in members)
+    workers = sorted(bytes(each).decode(errors="replace") for each in members)
     if not workers:
         return ()
     stored: Any = [await redis.get(_key(stream, worker)) for worker in workers]
     gone = [worker for worker, data in zip(workers, stored, strict=True) if data is None]
     if gone:
         await redis.srem(_names(stream), *gone)
-    return tuple(read_object(WorkerReport, orjson.loads(data), "", []) for data in stored if data is not None)
+    return tuple(read_object(WorkerReport, _parsed(data), "", []) for data in stored if data is not None)
+
+
+def _parsed(data: bytes) -> object:
+    """A stored report; None for one that is no JSON, which must not hide the others."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _names(stream: str) -> str:

@@ -172,7 +172,7 @@ async def _further_entries(context: RepairContext, name: str) -> AsyncIterator[t
         if mark is None:
             continue
         if mark in seen:
-            yield entry_id, seen[mark], mark.decode()
+            yield entry_id, seen[mark], mark.decode(errors="replace")
         seen.setdefault(mark, entry_id)
 
 

@@ -17,7 +17,7 @@ from db.retention.kept import TableRetention
 from db.retention.limits import load_limits
 from db.retention.steps import StepResult, drop_months, sweep_step
 from db.webhooks.deliveries import unblock_conversations
-from worker.errors import StorageUnavailable
+from worker.errors import StorageUnavailable, is_outage
 from worker.settings.retention import RetentionSettings
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,8 @@ async def sweep(
 ) -> dict[str, int]:
     """Delete what is due, by table; months of the audit are counted as ``ai_decisions_months``.
 
-    A step that finds a row locked ends its table until the next sweep.
+    A step that finds a row locked ends its table until the next sweep. An error of one table is raised after
+    the tables behind it.
 
     Raises:
         StorageUnavailable: safe to repeat.
@@ -94,6 +95,7 @@ async def sweep(
     pace = pace or SweepPace()
     ends_at = monotonic() + pace.longest_s
     deleted: dict[str, int] = {}
+    failed: Exception | None = None
     stored = await load_limits(source)
     for table in RETENTION:
         if (only and table.table not in only) or monotonic() > ends_at:
@@ -101,8 +103,15 @@ async def sweep(
         before = _allowed(table, table.limit(settings, now), stored, now)
         if before is None:
             continue
-        deleted |= await _sweep_table(source, table, before, pace, ends_at)
+        try:
+            deleted |= await _sweep_table(source, table, before, pace, ends_at)
+        except Exception as error:
+            if is_outage(error):
+                raise
+            failed = failed or error
     await unblock_conversations(source, now)
+    if failed is not None:
+        raise failed
     return deleted
 
 

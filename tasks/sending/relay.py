@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, Protocol, TypeVar
 
+import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -17,9 +18,12 @@ from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
 from db.webhooks import subscriptions
 from db.webhooks.subscriptions import WebhookEvent
+from tasks.process import telemetry
 from tasks.sending.once_stream import Lease, OnceStream, OutgoingEntry
 from worker.errors import StorageUnavailable, StreamFull
 from worker.webhooks.types import WebhookType
+
+log = structlog.get_logger(__name__)
 
 
 class RelayedRow(Protocol):
@@ -98,6 +102,7 @@ class Relay(Generic[Row]):
         self._now = now
         self._refresh = refresh
         self._asked = asyncio.Event()
+        self._aside: set[int] = set()
 
     def nudge(self) -> None:
         """Signal that a row waits."""
@@ -132,9 +137,9 @@ class Relay(Generic[Row]):
             await self._refresh()
 
         def waiting(lease: Lease) -> AbstractAsyncContextManager[LockedBatch[Row] | None]:
-            return self._rows.waiting(self._pool, BATCH, self._now(), lease)
+            return self._rows.waiting(self._pool, BATCH + len(self._aside), self._now(), lease)
 
-        sent, done = await send_waiting(self._stream, self._rows, waiting, self._now)
+        sent, done = await send_waiting(self._stream, self._rows, waiting, self._now, self._aside)
         for row in sent:
             self._rows.log_sent(row)
         if self._delivered is not None:
@@ -147,11 +152,13 @@ async def send_waiting(
     rows: RelayedRows[Row],
     waiting: Callable[[Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]],
     now: Callable[[], datetime],
+    aside: set[int],
 ) -> tuple[Sequence[Row], int | None]:
-    """Send one batch; the rows that were sent, and how many were sent or settled.
+    """Send one batch; the rows that were sent, and how many were sent, settled or newly set aside.
 
     None instead of the number when others are left to another relay. What was sent is stored for webhooks in
-    the same transaction.
+    the same transaction. ``aside`` collects the rows of which no entry can be made: they wait for a process
+    that can, and stop no other row.
     """
     async with stream.lease() as lease:
         if lease is None:
@@ -159,31 +166,52 @@ async def send_waiting(
         async with waiting(lease) as batch:
             if batch is None:
                 return (), None
-            entries = [rows.entry(row) for row in batch.rows]
-            present = await lease.put_last(entries) if entries else 0
-            sent: Sequence[Row] = batch.rows[:present]
-            for each in (batch.sent_before, sent):
+            known = len(aside)
+            entries = _entries(rows, batch.rows, aside)
+            present = await lease.put_last([entry for _, entry in entries]) if entries else 0
+            sent = [row for row, _ in entries[:present]]
+            for each in (_entries(rows, batch.sent_before, aside), entries[:present]):
                 await _store_events(batch.connection, rows, each, now())
             if sent:
                 await batch.delivered([row.row_id for row in sent], now())
-    if not batch.complete or len(sent) < len(batch.rows):
+    if not batch.complete or present < len(entries):
         return sent, None
-    return sent, len(sent) + batch.settled
+    return sent, len(sent) + batch.settled + len(aside) - known
+
+
+def _entries(rows: RelayedRows[Row], read: Sequence[Row], aside: set[int]) -> list[tuple[Row, OutgoingEntry]]:
+    """Each row with its entry; a row without one, such as a newer release's, is set aside."""
+    found, failed = [], []
+    for row in read:
+        if row.row_id in aside:
+            continue
+        try:
+            found.append((row, rows.entry(row)))
+        except Exception as error:  # noqa: BLE001  # a bug in one row must not stop those of other accounts
+            failed.append((row, error))
+    if failed:  # one line: the transaction must not be idle for ``HOLD_S``
+        row, first = failed[0]
+        aside.update(row.row_id for row, _ in failed)
+        log.error("row_not_sent", user_id=row.user_id, row=row.row_id, rows=len(failed), exc_info=first)
+        telemetry.report(first)
+    return found
 
 
 async def _store_events(
-    connection: Connection, rows: RelayedRows[Row], sent: Sequence[Row], at: datetime
+    connection: Connection,
+    rows: RelayedRows[Row],
+    sent: Sequence[tuple[Row, OutgoingEntry]],
+    at: datetime,
 ) -> None:
     """Store what is on the stream for webhooks."""
     if rows.webhook is None:
         return
-    events = [_event(rows, row, at) for row in sent if rows.is_subscribed(row)]
+    events = [_event(rows, row, entry, at) for row, entry in sent if rows.is_subscribed(row)]
     if events:
         await subscriptions.store_events(connection, rows.webhook, events)
 
 
-def _event(rows: RelayedRows[Row], row: Row, at: datetime) -> WebhookEvent:
-    entry = rows.entry(row)
+def _event(rows: RelayedRows[Row], row: Row, entry: OutgoingEntry, at: datetime) -> WebhookEvent:
     return WebhookEvent(
         user_id=row.user_id,
         conversation_id=row.conversation_id,

@@ -52,7 +52,7 @@ async def mark_sent(
             yield batch
         marked.update(row.decision_id for row in batch.sent_before)
 
-    await send_waiting(OnceStream(redis, stream), REPLY_ROWS, named, lambda: now)
+    await send_waiting(OnceStream(redis, stream), REPLY_ROWS, named, lambda: now, set())
     return frozenset(marked)
 
 

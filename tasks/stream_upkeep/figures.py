@@ -123,7 +123,7 @@ def stream_problems(found: StreamFigures) -> Iterator[StreamProblem]:
 
 async def _group(redis: Redis, stream: str, row: Any, now_ms: int) -> GroupFigures:
     name, lag = text_of(row["name"]), row.get("lag")
-    pending: Any = await redis.xpending(stream, name)
+    pending: Any = await redis.xpending(stream, row["name"])
     undelivered = await _first_id(redis, stream, f"({text_of(row['last-delivered-id'])}")
     unread = [text_of(each) for each in (pending["min"], undelivered) if each is not None]
     return GroupFigures(

@@ -148,5 +148,5 @@ async def _counted(redis: Redis, stream: str, keep: Keep) -> AsyncIterator[tuple
 
 
 def text_of(value: bytes | str) -> str:
-    """An answer of Redis as text, whether the client decodes or not."""
-    return value.decode() if isinstance(value, bytes) else value
+    """An answer of Redis as text, whether the client decodes or not; others may name a group by any bytes."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

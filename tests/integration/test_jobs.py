@@ -23,7 +23,7 @@ from db.review_store import Store
 from review.access import Right
 from review.http.templating import Templates
 from review.http.visit import Site
-from review.job_runner import JobRefused, JobRunnerKind, run_waiting
+from review.job_runner import TOO_SLOW, JobRefused, JobRunnerKind, run_waiting
 from tests.support.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
 
@@ -158,6 +158,7 @@ async def test_a_job_ends_with_its_owner_s_right(site: Site, database_url: str) 
     ("error", "said"),
     [
         (JobRefused("The queue is closed."), "The queue is closed."),
+        (StorageUnavailable("57014", may_be_input=True), TOO_SLOW),
         (ValueError("secret"), "Internal error: the server's log has the details."),
     ],
 )

@@ -252,6 +252,15 @@ async def test_the_lanes_of_a_dead_worker_are_reaped_in_order(redis: Redis, work
     assert (following.entry_id, following.starts) == (ids[1], 1)
 
 
+async def test_a_worker_of_any_name_is_reaped(redis: Redis, worker: NewWorker) -> None:
+    """A name that is no text would end the engine of a living worker."""
+    a = await worker("a")
+    await redis.sadd(f"{KEYS}workers", b"\xff")
+    await die(redis, "b")
+
+    assert await a.reap() == (0, ("\ufffd",))
+
+
 async def test_a_living_worker_is_not_reaped(redis: Redis, worker: NewWorker) -> None:
     """However long an entry runs, a heartbeat is enough."""
     a, b = await worker("a"), await worker("b")

@@ -183,14 +183,18 @@ def test_each_account_is_computed_once_a_day(desk: Desk) -> None:
     assert (again, claimed, due) == (0, False, ())
 
 
+@pytest.mark.parametrize(
+    ("buggy", "error"),
+    [("a-buggy", KeyError("a bug")), ("a-slow", StorageUnavailable("too slow", may_be_input=True))],
+)
 def test_an_account_with_a_bug_or_an_outage_holds_up_no_other(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, buggy: str, error: Exception
 ) -> None:
     """After a bug the others are computed in the same look; after an outage the account is due again."""
-    for user_id in ("a-buggy", "b-fine"):
+    for user_id in (buggy, f"{buggy}-fine"):
         desk.connection.execute("INSERT INTO ai_rules (user_id, version) VALUES (%s, 1)", (user_id,))
     later, compute = NOW + timedelta(days=9), suggesting.compute_suggestions
-    problems: dict[str, Exception] = {"a-buggy": KeyError("a bug")}
+    problems: dict[str, Exception] = {buggy: error}
 
     async def computed(source: Store, user_id: str, now: datetime) -> tuple[LearningSuggestion, ...]:
         if user_id in problems:
@@ -199,18 +203,24 @@ def test_an_account_with_a_bug_or_an_outage_holds_up_no_other(
 
     monkeypatch.setattr(suggesting, "compute_suggestions", computed)
 
-    async def looks(source: Store) -> tuple[str, ...]:
+    async def due_at(source: Store, at: datetime) -> tuple[str, ...]:
+        return await accounts_to_suggest(source.pool, since=at - timedelta(hours=23), limit=99)
+
+    async def looks(source: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
         await compute_due(source, later)
-        problems["b-fine"] = StorageUnavailable("away")
+        first = await due_at(source, later)
+        new = f"{buggy}-new"  # never computed
+        desk.connection.execute("INSERT INTO ai_rules (user_id, version) VALUES (%s, 1)", (new,))
+        problems[new] = StorageUnavailable("away")
         tomorrow = later + timedelta(days=1)
         with pytest.raises(StorageUnavailable):
             await compute_due(source, tomorrow)
-        return await accounts_to_suggest(source.pool, since=tomorrow - timedelta(hours=23), limit=99)
+        return first, await due_at(source, tomorrow)
 
-    due = run(desk, looks)
+    first, due = run(desk, looks)
 
-    assert "b-fine" in due
-    assert "a-buggy" not in due
+    assert f"{buggy}-new" in due
+    assert {buggy, f"{buggy}-fine"}.isdisjoint(first)
 
 
 def test_the_quality_of_reviews_is_shown_for_one_person(desk: Desk) -> None:

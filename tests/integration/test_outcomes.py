@@ -13,12 +13,14 @@ from structlog.testing import capture_logs
 from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.replays import replay_differs
 from tests.support.running import Running, eventually
+from worker.payload import is_account_name
 from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 ASKED = "Is the shop open on weekdays, please?"
 """It has a word that the passage lacks, so a judge reads the copied answer."""
+HAN = "".join(map(chr, range(0x4E00, 0x9FA0)))
 JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
 SILENT = {"name": "calibrated", "low_action": "silence"}
 
@@ -415,10 +417,13 @@ def test_a_repeated_event_id_gives_one_decision_and_one_reply(engine: Running) -
     assert engine.row("SELECT count(*) AS n FROM outbox WHERE event_id = 'twice'") == {"n": 1}
 
 
-def test_ids_may_be_as_long_as_a_line_of_mail(engine: Running) -> None:
+@pytest.mark.parametrize("letters", [ascii_letters, HAN])
+def test_ids_may_be_as_long_as_a_line_of_mail(engine: Running, letters: str) -> None:
     """Mail has Message-IDs of more than 255 characters, and Teams conversations; no index is too narrow."""
     draw = Random(7)  # text that Postgres cannot compress
-    name, *ids = ("".join(draw.choices(ascii_letters, k=size)) for size in (255, *[998] * 6))
+    ids = ["".join(draw.choices(ascii_letters, k=size)) for size in [998] * 6]
+    names = ("".join(draw.choices(letters, k=size)) for size in range(255, 0, -1))
+    name = next(filter(is_account_name, names))
     user_id = engine.account(name=name, documents=HOURS, flagged_keywords=["spam"])
     conversation, message, author, *events = ids
     where = {"conversation_id": conversation, "message_id": message, "author_id": author}

@@ -42,9 +42,11 @@ from db.reviews.rulings import (
     Ruling,
 )
 from db.reviews.submission import StoredReview, Submission
+from review.queues import queue_filler
 from tests.support.audited import NOW, blocked, escalated, ignored, record, replied, rows
 from tests.support.queues import mark_known, new_reviewer, open_queue
-from tests.support.reviewing import stored
+from tests.support.reviewing import fill_queues, stored
+from worker.errors import StorageUnavailable
 from worker.model import Decision
 from worker.reasons import Reason
 
@@ -405,6 +407,28 @@ def test_escalations_are_all_filled_and_once(database_url: str) -> None:
     inside = drawn(database_url, of)
 
     assert inside == {each.decision_id for each in (*made[1:], late)}
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), StorageUnavailable("too slow", may_be_input=True)])
+def test_a_queue_that_cannot_be_filled_stops_no_other(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """A slow statement of one account's queue must not leave the queues of other accounts empty."""
+    stuck, other = (queue(database_url, QueueKind.ESCALATIONS) for _ in range(2))
+    made = escalated()
+    record(database_url, made)
+    fill = queue_filler.fill
+
+    async def filled(store: Store, of: Queue, now: datetime) -> None:
+        if of.id == stuck.id:
+            raise error
+        await fill(store, of, now)
+
+    monkeypatch.setattr(queue_filler, "fill", filled)
+    fill_queues(database_url)
+
+    assert drawn(database_url, stuck) == set()
+    assert made.decision_id in drawn(database_url, other)
 
 
 def refill(url: str, of: Queue, at: datetime = NOW) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from db.commits.record import record_decision
 from db.outbox import WaitingReply
@@ -35,6 +37,10 @@ RETRACT = """
                              created_at, not_before)
     SELECT decision_id, %s, user_id, event_id, conversation_id, message_id, scope, created_at, created_at
     FROM outbox WHERE decision_id = %s
+"""
+SET_TIER = """
+    UPDATE outbox SET metadata = metadata || jsonb_build_object('tier', %s::text)
+    WHERE decision_id = ANY(%s)
 """
 
 
@@ -137,6 +143,28 @@ def disclosed(sent: list[dict[str, Any]]) -> list[bool]:
     """Which replies carried the disclosure, in their text and in their field."""
     assert all((each["data"]["disclosure"] == NOTICE) == (NOTICE in each["data"]["text"]) for each in sent)
     return [each["data"]["disclosure"] is not None for each in sent]
+
+
+async def test_a_row_that_no_entry_can_be_made_of_stops_no_other(
+    source: Pool, redis: Redis, owner: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows of a newer release than one batch has; they wait for a relay that can read them."""
+    monkeypatch.setattr("tasks.sending.relay.BATCH", 2)
+    unreadable, made = [reply() for _ in range(5)], reply()
+    await store(source, *unreadable, made)
+    ids = [each.decision_id for each in unreadable]
+    owner.execute(SET_TIER, ("superb", ids))
+    with capture_logs() as logs:
+        running = relay(source, redis)
+        await running.send_all()
+        await running.send_all()
+    first = [entry["ce_id"] for entry in await entries(redis)]
+    owner.execute(SET_TIER, ("high", ids))
+    await relay(source, redis).send_all()
+
+    assert first == [str(made.decision_id)]
+    assert sum(each["rows"] for each in logs if each["event"] == "row_not_sent") == len(unreadable)
+    assert [entry["ce_id"] for entry in await entries(redis)][1:] == list(map(str, ids))
 
 
 async def test_the_first_reply_of_a_conversation_has_the_disclosure(source: Pool, redis: Redis) -> None:

@@ -122,6 +122,10 @@ ALONE: Final = {
     "legal_holds": "(id, user_id, kind, subject, reason, placed_by, placed_at, released_at, released_by)"
     " VALUES (gen_random_uuid(), 'other', 'author', 'x', 'a case', 'kim', %(at)s, %(at)s, 'kim')",
 }
+REFUSE: Final = """
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''refused''; END';
+    CREATE TRIGGER refuse BEFORE DELETE ON event_keys EXECUTE FUNCTION refuse()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -243,6 +247,22 @@ async def test_a_step_deletes_no_more_rows_than_asked_for_and_the_next_one_goes_
 
     assert due.due == 10
     assert deleted == [3, 3, 3, 1]
+
+
+async def test_a_table_whose_rows_cannot_be_deleted_stops_no_other(source: Pool, owner: Rows) -> None:
+    """Its error is raised after the others; such as one of a trigger of the operator."""
+    values = {"id": uuid_at(OLD), "at": OLD}
+    for table in ("event_keys", "duplicates"):
+        owner.execute(f"INSERT INTO {table} {OF_DECISION[table]}".encode(), values)
+    owner.execute(REFUSE)
+    try:
+        with pytest.raises(psycopg.errors.RaiseException):
+            await sweep(source, keeping(**SHORTEST), NOW, only=("event_keys", "duplicates"))
+    finally:
+        owner.execute("DROP FUNCTION refuse CASCADE")
+    left = await sweep(source, keeping(**SHORTEST), NOW, only=("event_keys", "duplicates"))
+
+    assert left == {"event_keys": 1, "duplicates": 0}
 
 
 async def test_a_locked_row_ends_its_table_and_no_other(source: Pool, owner: Rows, database_url: str) -> None:

@@ -34,6 +34,7 @@ from trials.store.candidates import (
 )
 from trials.store.rollouts import load_figures
 from worker.account_settings import changed
+from worker.errors import StorageUnavailable
 from worker.model import Account
 from worker.running_rollouts import place_of, places_of
 
@@ -212,6 +213,34 @@ def test_the_place_of_a_conversation_is_the_same_in_sql(database_url: str) -> No
     found = [row["place"] for row in rows]
 
     assert found == [place_of(rollout, each) for each in names]
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), StorageUnavailable("too slow", may_be_input=True)])
+def test_a_rollout_that_cannot_be_checked_stops_no_other(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Its figures may take longer than a statement may; an outage ends the look."""
+    url, check = database_url, rollout_steps.check_rollout
+    stuck, sound = (
+        started(url, candidate(url, shop_at(url), {"prompt": "Be brief."}).candidate_id, 0.5, "blocks<=0.5")
+        for _ in range(2)
+    )
+    problems = {stuck.trial_id: error}
+
+    async def checked(source: Pool, running: Trial, now: datetime) -> tuple[str, ...]:
+        if running.trial_id in problems:
+            raise problems[running.trial_id]
+        return ("a bound",) if running.trial_id == sound.trial_id else await check(source, running, now)
+
+    def watch() -> int:
+        return call(url, lambda source: watch_rollouts(source, datetime.now(UTC)), role=WORKER_ROLE)
+
+    monkeypatch.setattr(rollout_jobs, "check_rollout", checked)
+
+    assert (watch(), state(url, sound), state(url, stuck)) == (1, "returned", "running")
+    problems[stuck.trial_id] = StorageUnavailable("away")
+    with pytest.raises(StorageUnavailable):
+        watch()
 
 
 def test_a_rollout_whose_check_took_long_rests_until_its_next_step(

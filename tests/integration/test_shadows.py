@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,6 +24,7 @@ from tests.support import erasing
 from tests.support.running import Running, eventually, settings_of
 from tests.support.terminal import Shell
 from tests.support.trials import actor, call, candidate, trial_now
+from trials.jobs import shadow_run
 from trials.jobs.batch import BatchFound, TrialBatch, decide_batch
 from trials.jobs.child import ShadowProcess
 from trials.jobs.shadow_run import ShadowLimits, ShadowRunner
@@ -32,10 +33,11 @@ from trials.pure.trial import Trial
 from trials.store import shadows
 from trials.store.candidates import TrialRefused, withdraw_candidate
 from trials.store.differences import TrialDifference
-from trials.store.progress import TrialPosition, TrialProgress, store_progress
+from trials.store.progress import TrialPosition, TrialProgress, spent_today, store_progress
 from trials.store.recordings import load_decisions
 from worker.account_settings import AccountRejected
 from worker.cancellation import cancel_all
+from worker.errors import StorageUnavailable
 from worker.recordings.stored import decoded, encoded
 from worker.settings import Settings
 
@@ -210,6 +212,28 @@ def test_a_fault_of_the_live_settings_is_not_the_candidates(engine: Running) -> 
     found = trial_now(engine.url, shadow)
 
     assert (found.state, found.counts) == ("running", {"failed": 1})
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), StorageUnavailable("too slow", may_be_input=True)])
+def test_a_shadow_that_cannot_be_read_stops_no_other(
+    engine: Running, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """The one that is most behind comes first in each round."""
+    stuck, other = (engine.account(documents=HOURS) for _ in range(2))
+    shadows = [started(engine.url, each, STOPS) for each in (stuck, other)]
+    for each in (stuck, other):
+        engine.decide(each, QUESTION)
+    spent = spent_today
+
+    async def read(source: Pool, user_id: str, day: date) -> tuple[int, float]:
+        if user_id == stuck:
+            raise error
+        return await spent(source, user_id, day)
+
+    monkeypatch.setattr(shadow_run, "spent_today", read)
+    look(engine.url)
+
+    assert [trial_now(engine.url, each).counts for each in shadows] == [{}, {"newly_stopped": 1}]
 
 
 def test_under_load_and_when_late_the_oldest_are_dropped(engine: Running) -> None:

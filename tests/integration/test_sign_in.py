@@ -15,6 +15,7 @@ from db.people import (
 )
 from db.people.records import Person, Role
 from review.auth import passwords
+from review.auth.credentials import FROM_ADDRESS
 from review.http.visit import csrf_token
 from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, Visitors, add_person, signed_in, stored
 
@@ -135,6 +136,21 @@ def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
 
     assert try_password(stranger, person.login, PASSWORD) == 429
     assert try_password(own, person.login, PASSWORD) == 303
+
+
+def test_the_addresses_of_one_ipv6_network_are_one_client(visitors: Visitors) -> None:
+    """A home has 2^64 of them: one by one, they would use up what all strangers may try together."""
+
+    def tried(address: str) -> int:
+        guest = visitors()
+        guest.client._transport.client = (address, 50_000)  # type: ignore[attr-defined]
+        return try_password(guest, f"nobody at {address}", "wrong")
+
+    ended = [tried(f"2001:db8::{number:x}") for number in range(FROM_ADDRESS + 1)]
+    other = tried("2001:db8:0:1::1")
+
+    assert ended == [401] * FROM_ADDRESS + [429]
+    assert other == 401
 
 
 def test_a_device_cookie_is_invalid_for_another_login(database_url: str, visitors: Visitors) -> None:

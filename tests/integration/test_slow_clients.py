@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from cli.stack import Stack
 from db.people.records import Role
-from review.connections import Limits, limited
+from review.connections import Limits, client_network, limited
 from tests.support.browser.serving import serving
 from tests.support.exporting import cookie_of
 from tests.support.reader_processes import kill_readers, reader_processes
@@ -181,6 +181,21 @@ def test_one_address_holds_a_few_connections_and_is_answered_on_another(port: in
         eventually(lambda: still_open(clients) < QUICK.per_address, "the first connections to end")
 
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("::ffff:203.0.113.9", "::ffff:203.0.113.9"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("unknown", "unknown"),
+        ("", ""),
+    ],
+)
+def test_limits_count_the_network_of_an_ipv6_address(address: str, network: str) -> None:
+    """An IPv4 address in the form of IPv6 is a client of its own."""
+    assert client_network(address) == network
 
 
 def test_connections_that_are_being_answered_are_not_closed_for_others(port: int) -> None:

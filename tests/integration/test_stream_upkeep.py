@@ -82,9 +82,10 @@ def left(redis: Redis) -> list[str]:
     return [entry_id for entry_id, _ in entries]
 
 
-def read(redis: Redis, group: str, most: int, *, acknowledge: bool = True) -> list[str]:
+def read(redis: Redis, group: str | bytes, most: int, *, acknowledge: bool = True) -> list[str]:
     """Read as a consumer of a group, and acknowledge."""
-    found: Any = redis.xreadgroup(group, "c", {STREAM: ">"}, count=most)
+    name: Any = group
+    found: Any = redis.xreadgroup(name, "c", {STREAM: ">"}, count=most)
     ids = [entry_id for _, rows in found for entry_id, _ in rows]
     if acknowledge:
         redis.xack(STREAM, group, *ids)
@@ -228,6 +229,17 @@ def test_figures_say_how_far_each_group_is_behind(redis: Redis, redis_url: str, 
         "done": None,
     }
     assert found.furthest_behind == groups["pending"]
+
+
+def test_a_group_may_be_named_by_any_bytes(redis: Redis, redis_url: str, filled: list[str]) -> None:
+    """Else one consumer would end the sweep of all streams, and doctor."""
+    redis.xgroup_create(STREAM, b"\xff", id="0")
+    read(redis, b"\xff", 6)
+    settings = settings_at(redis_url, HUSHGATE_KEEP='{"streams_days": 0.35}')
+    using(redis_url, lambda client: sweep_streams(client, settings))
+    (group,) = figures_of(redis_url).groups
+
+    assert (group.name, group.lag, redis.xlen(STREAM)) == ("\ufffd", 4, 8)
 
 
 def settings_at(url: str, **environment: str) -> OutgoingStreamSettings:

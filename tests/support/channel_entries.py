@@ -9,7 +9,7 @@ from typing import Any, Final
 from redis import Redis
 
 from examples.channels import slack
-from examples.channels.consumer import REPLIES, RETRACTIONS, Consumer
+from examples.channels.consumer import REPLIES, RETRACTIONS, Consumer, connected
 from examples.channels.recipe import Setup
 from tasks.sending.entry_types import REPLY, RETRACTION, ReplyEntry, RetractionEntry
 from tests.support.fake_channel import FakeChannel
@@ -25,7 +25,7 @@ ID: Final = "019ab000-0000-7000-8000-000000000001"
 def consuming(redis_url: str, channel: FakeChannel) -> Iterator[Consumer]:
     """A consumer of a shop's Slack, whose groups exist."""
     setup = Setup(account="shop", own_id="U0BOT", place="C0TEAM")
-    with Redis.from_url(redis_url, protocol=2, decode_responses=True) as client:
+    with connected(redis_url) as client:
         made = Consumer(client, slack.RECIPE, setup, url=channel.url, token="xoxb-test")
         made.join()
         yield made

@@ -13,7 +13,7 @@ import structlog
 
 from db.pool import Pool
 from trials.jobs.batch import BatchFound, TrialBatch
-from trials.jobs.child import ChildLost, ShadowProcess
+from trials.jobs.child import ChildLost, ChildNotStarted, ShadowProcess
 from trials.pure.replay.groups import DIFFERENCES, ReplayState, SkippedGroup
 from trials.pure.trial import FIRST_ID, Trial, TrialKind
 from trials.store.candidates import TrialRefused
@@ -21,6 +21,7 @@ from trials.store.differences import TrialDifference
 from trials.store.progress import TrialPosition, TrialProgress, next_decisions, spent_today, store_progress
 from trials.store.shadows import end_automatically
 from trials.store.trials import running_trials
+from worker.errors import is_outage
 from worker.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -87,6 +88,12 @@ class ShadowRunner:
                 looked_at += await self._step(shadow)
             except TrialRefused:  # a person stopped it meanwhile
                 continue
+            except ChildNotStarted:
+                raise
+            except Exception as error:  # a shadow that cannot be read in time must not stop the others
+                if is_outage(error):
+                    raise
+                log.exception("shadow_postponed", shadow_id=str(shadow.trial_id), exc_info=error)
         return looked_at
 
     async def _step(self, shadow: Trial) -> int:

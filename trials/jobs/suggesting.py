@@ -20,7 +20,7 @@ from trials.pure.suggestions.rules import rule_suggestions
 from trials.pure.suggestions.words import word_suggestions
 from trials.store import suggestion_material as material
 from trials.store import suggestions as stored
-from worker.errors import StorageUnavailable
+from worker.errors import StorageUnavailable, is_outage
 
 log = structlog.get_logger(__name__)
 
@@ -53,10 +53,10 @@ async def compute_due(store: Store, now: datetime) -> int:
             await compute_suggestions(store, user_id, now)
         except TooSlow:
             log.warning("suggestions_too_slow", account=user_id)
-        except StorageUnavailable:
-            await stored.release_account(store.pool, user_id, now=now)
-            raise
         except Exception as error:  # the other accounts are computed; this one again after ``BETWEEN``
+            if is_outage(error):
+                await stored.release_account(store.pool, user_id, now=now)
+                raise
             log.exception("suggestions_failed", account=user_id, exc_info=error)
         else:
             done += 1

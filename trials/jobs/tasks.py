@@ -14,10 +14,12 @@ from redis.exceptions import RedisError
 
 from db.pool import Pool
 from tasks.maintenance import runtime_of
+from tasks.process import telemetry
 from trials.pure.trial import Trial
 from trials.store.candidates import TrialRefused
 from trials.store.rollout_steps import check_rollout, return_automatically
 from trials.store.rollouts import rollouts_to_check
+from worker.errors import is_outage
 
 log = structlog.get_logger(__name__)
 SPARED: Final = 20.0
@@ -60,19 +62,30 @@ async def watch_rollouts(pool: Pool, now: datetime, rests: CheckRests | None = N
     for rollout in await rollouts_to_check(pool):
         if rests and await rests.is_resting(rollout):
             continue
-        began = time.monotonic()
-        broken = await check_rollout(pool, rollout, now)
-        if not broken:
-            if rests:
-                await rests.begin(rollout, time.monotonic() - began)
-            continue
+        began, broken = time.monotonic(), False
         try:
-            await return_automatically(pool, rollout, broken, now)
-        except TrialRefused:
-            continue  # a person ended it meanwhile
-        log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.trial_id))
-        returned += 1
+            broken = await _returned(pool, rollout, now)
+        except Exception as error:  # one that cannot be checked in time must not stop the others
+            if is_outage(error):
+                raise
+            log.exception("rollout_not_checked", rollout_id=str(rollout.trial_id), exc_info=error)
+            telemetry.report(error)
+        if rests and not broken:
+            await rests.begin(rollout, time.monotonic() - began)
+        returned += broken
     return returned
+
+
+async def _returned(pool: Pool, rollout: Trial, now: datetime) -> bool:
+    """Return a rollout that must not go on; whether it was."""
+    if not (broken := await check_rollout(pool, rollout, now)):
+        return False
+    try:
+        await return_automatically(pool, rollout, broken, now)
+    except TrialRefused:
+        return False  # a person ended it meanwhile
+    log.warning("rollout_returned", user_id=rollout.user_id, rollout_id=str(rollout.trial_id))
+    return True
 
 
 @shared_task(name="hushgate.rollouts", bind=True)

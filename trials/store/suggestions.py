@@ -26,7 +26,8 @@ CLAIM: Final = """
     RETURNING user_id
 """
 RELEASE: Final = """
-    UPDATE learning_suggestions SET begun_at = computed_at WHERE user_id = %(user_id)s AND begun_at = %(now)s
+    UPDATE learning_suggestions SET begun_at = coalesce(computed_at, 'epoch')
+    WHERE user_id = %(user_id)s AND begun_at = %(now)s
     RETURNING user_id
 """
 STORE: Final = """

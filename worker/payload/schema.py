@@ -80,6 +80,8 @@ def _zone(written: str) -> timezone:
 
 
 ACCOUNT_CHARS: Final = 255
+ACCOUNT_BYTES: Final = 680
+"""What an index of Postgres, 2704 bytes wide, leaves beside two ids; in UTF-8, so 226 Chinese characters."""
 ID_BYTES: Final = 998
 """A line of a mail, which is the longest Message-ID. Two such ids and an account are one row of an index."""
 TEXT_CHARS: Final = 20_000
@@ -92,13 +94,14 @@ RESERVED: Final = frozenset({"*", ".", ".."})
 
 def is_account_name(name: str) -> bool:
     """Whether a name is valid for an account: printable, without a space at either end, not reserved."""
-    within = 0 < len(name) <= ACCOUNT_CHARS
+    within = 0 < len(name) <= ACCOUNT_CHARS and len(name.encode(errors="replace")) <= ACCOUNT_BYTES
     return within and name.isprintable() and name == name.strip() and name not in RESERVED
 
 
 def _account_name(name: str) -> str:
     if not is_account_name(name):
-        raise ValueError("printable characters without a space at either end, not *, . or ..")
+        form = "printable characters without a space at either end, not *, . or .."
+        raise ValueError(f"at most {ACCOUNT_BYTES} bytes of {form}")
     return name
 
 
