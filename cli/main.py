@@ -146,7 +146,14 @@ def main() -> None:
         line = command_list() if is_list else command_line(named)
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # from now on a command ends its own work
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        line()
+        sys.exit(line(prog_name="hushgate", standalone_mode=False))
+    except typer.TyperException as error:
+        from cli.usage import usage_problem  # noqa: PLC0415  # other commands need no pydantic
+
+        print_message(usage_problem(error))
+        sys.exit(ExitCode.USAGE)
+    except typer.Abort:  # Ctrl-C or the end of standard input at a question
+        sys.exit(ExitCode.INTERRUPTED)
     except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))

@@ -459,6 +459,14 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -
         (("--confidence-from", "2"), "--confidence-from: expected a number from 0 to 1, got '2'"),
         (("--account", ""), "--account: expected a value, got an empty one"),
         (("--account", "\udcff"), "arguments: expected UTF-8, got other bytes"),
+        (("--limit", "x"), "--limit: expected a valid integer, got 'x' ("),
+        (
+            ("--limit", "0"),
+            "--limit: expected greater than or equal to 1, got '0' (hushgate decisions list --",
+        ),
+        (("--limit",), "Option '--limit' requires an argument"),
+        (("--zzz", "x"), "No such option: --zzz (hushgate decisions list --help says more)"),
+        (("more",), "Got unexpected extra argument(s) (more) (hushgate decisions list --help says more)"),
     ],
 )
 def test_a_bad_option_is_named_in_one_line(shell: Shell, words: tuple[str, ...], said: str) -> None:
@@ -688,6 +696,13 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
     ("words", "said"),
     [
         (("costs", "--by", "colour"), "--by: expected some of day, "),
+        (("decisions", "export", "--format", "pdf"), "--format: expected one of csv, ndjson, got 'pdf' ("),
+        (("accounts", "preset", "kind"), "name: expected one of careful, balanced, "),
+        (
+            ("accounts", "show"),
+            "Missing argument 'user_id': The account (user_id) (hushgate accounts show --help says more)",
+        ),
+        (("decisons",), "No such command 'decisons'. Did you mean 'decisions'? (hushgate --help says more)"),
         (("escalations", "list", "--state", "odd"), "--state: expected open, "),
         (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
         (("retention", "run", "--table", "odd"), "--table: expected one of "),

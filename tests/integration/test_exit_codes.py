@@ -211,7 +211,7 @@ def test_a_negative_result_ends_with_1(shell: Shell, words: tuple[str, ...]) -> 
 def test_a_defect_is_a_traceback_and_ends_with_6(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python itself would end with 1, which is a negative result here."""
 
-    def broken() -> None:
+    def broken(**_: object) -> None:
         raise KeyError("a defect")
 
     monkeypatch.setattr(command_line, "command_line", lambda names: broken)
@@ -275,7 +275,7 @@ def test_a_full_disk_behind_standard_output_is_no_defect(
 ) -> None:
     """One line that names it."""
 
-    def full() -> None:
+    def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(command_line, "command_line", lambda names: full)

@@ -1,0 +1,29 @@
+"""What is wrong with a command line, as one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+
+def usage_problem(error: typer.TyperException) -> str:
+    """Parameter, expectation and the value that came, then where the help is; empty after a printed help."""
+    parameter, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    text = error.format_message()
+    if isinstance(error.__cause__, ValidationError):
+        text = _refused(parameter, error.__cause__)
+    elif parameter is not None:
+        text = f"{text.removesuffix('.')}: {parameter.help}"
+    hint = f" ({context.command_path} --help says more)" if text and context else ""
+    return text.removesuffix(".") + hint
+
+
+def _refused(parameter: Any, error: ValidationError) -> str:
+    problem = error.errors()[0]
+    choices = parameter.type_descriptor.choices
+    expected = problem["msg"].removeprefix("Input should be ").partition(",")[0]
+    if choices:
+        expected = f"one of {', '.join(choices)}"
+    return f"{'/'.join(parameter.opts)}: expected {expected}, got {problem['input']!r}"
