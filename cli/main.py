@@ -186,15 +186,21 @@ def _shown(error: Exception) -> str:
     """The message of an error: our errors whole, errors of servers as one line with a hint."""
     match error:
         case StorageUnavailable():
-            return f"{_first_line(str(error))} (hushgate doctor says more)"
+            return f"{_first_line(str(error))} ({_hint(error.__cause__)})"
         case HushgateError():
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
         case psycopg.Error():
             answer = answer_of(error) or type(error).__name__
-            return f"Postgres: {_first_line(answer)} (hushgate doctor says more)"
+            return f"Postgres: {_first_line(answer)} ({_hint(error)})"
     raise error
+
+
+def _hint(error: BaseException | None) -> str:
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return "DATABASE_URL has another login than this command needs"
+    return "hushgate doctor says more"
 
 
 def _first_line(text: str) -> str:

@@ -14,16 +14,24 @@ def usage_problem(error: typer.TyperException) -> str:
     text = error.format_message()
     if isinstance(error.__cause__, ValidationError):
         text = _refused(parameter, error.__cause__)
-    elif parameter is not None:
-        text = f"{text.removesuffix('.')}: {parameter.help}"
+    elif parameter is not None and not error.message:
+        text = (
+            f"{_name(parameter)}: expected {_choices(parameter) or 'a value'}, got nothing: {parameter.help}"
+        )
     hint = f" ({context.command_path} --help says more)" if text and context else ""
     return text.removesuffix(".") + hint
 
 
 def _refused(parameter: Any, error: ValidationError) -> str:
     problem = error.errors()[0]
-    choices = parameter.type_descriptor.choices
     expected = problem["msg"].removeprefix("Input should be ").partition(",")[0]
-    if choices:
-        expected = f"one of {', '.join(choices)}"
-    return f"{'/'.join(parameter.opts)}: expected {expected}, got {problem['input']!r}"
+    return f"{_name(parameter)}: expected {_choices(parameter) or expected}, got {problem['input']!r}"
+
+
+def _name(parameter: Any) -> str:
+    return parameter.get_error_hint().replace("'", "").replace(" / ", "/")
+
+
+def _choices(parameter: Any) -> str:
+    choices = parameter.type_descriptor.choices
+    return f"one of {', '.join(choices)}" if choices else ""

@@ -80,6 +80,8 @@ def _run(program: str, url: str, *words: str, programs: Path | None) -> None:
     ended = subprocess.run(command, env=_variables(url), capture_output=True, text=True, check=False)  # noqa: S603
     if ended.returncode:
         said = "\n".join(ended.stderr.splitlines()[:SHOWN_LINES])
+        if "permission denied" in said:
+            said += "\nDATABASE_URL: expected the login of the database's owner"
         raise ConfigurationError(f"{program} ended with {ended.returncode}:\n{said}")
 
 

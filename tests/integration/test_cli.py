@@ -698,10 +698,8 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
         (("costs", "--by", "colour"), "--by: expected some of day, "),
         (("decisions", "export", "--format", "pdf"), "--format: expected one of csv, ndjson, got 'pdf' ("),
         (("accounts", "preset", "kind"), "name: expected one of careful, balanced, "),
-        (
-            ("accounts", "show"),
-            "Missing argument 'user_id': The account (user_id) (hushgate accounts show --help says more)",
-        ),
+        (("accounts", "show"), "user_id: expected a value, got nothing: The account (user_id) (hushgate a"),
+        (("review", "add-person", "kim"), "--role: expected one of viewer, "),
         (("decisons",), "No such command 'decisons'. Did you mean 'decisions'? (hushgate --help says more)"),
         (("escalations", "list", "--state", "odd"), "--state: expected open, "),
         (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
@@ -711,10 +709,11 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
 def test_a_refused_option_is_named_as_people_write_it(
     shell: Shell, words: tuple[str, ...], said: str
 ) -> None:
-    """With its dashes, as in the help."""
+    """With its dashes, as in the help, on one line."""
     ended = shell.run(*words)
 
     assert (ended.code, ended.out) == (2, "")
+    assert len(ended.err.splitlines()) == 1
     assert ended.err.startswith(said)
 
 
