@@ -29,7 +29,7 @@ def _refused(parameter: Any, error: ValidationError) -> str:
 
 
 def _name(parameter: Any) -> str:
-    return parameter.get_error_hint().replace("'", "").replace(" / ", "/")
+    return str(parameter.get_error_hint()).replace("'", "").replace(" / ", "/")
 
 
 def _choices(parameter: Any) -> str:

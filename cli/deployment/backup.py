@@ -78,7 +78,12 @@ def backup(folder: Folder, programs: Programs = None) -> None:
             f"{folder}: expected a folder that only its owner may enter (chmod 700), got mode {mode:o}"
         )
     with private_files():  # they hold secrets of webhooks and hashes of passwords
-        manifest = _saved(known, folder, programs)
+        try:
+            manifest = _saved(known, folder, programs)
+        except BaseException:
+            for part in folder.iterdir():
+                part.unlink()
+            raise
     emit([asdict(manifest)], ["began", "entries", "marks"])
 
 

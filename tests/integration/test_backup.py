@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
@@ -252,6 +253,24 @@ def test_a_folder_that_others_may_enter_gets_no_backup(
 
     assert ended.code != 0
     assert f"got mode {mode:o}" in ended.err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_failed_backup_leaves_its_folder_empty(shell: Shell, url: str, tmp_path: Path) -> None:
+    """The same command can be run again with the owner's login, which the message asks for."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE hushgate_no_owner LOGIN PASSWORD 'x'")
+    folder = tmp_path / "backup"
+    try:
+        parts = urlsplit(url)
+        other = parts._replace(netloc=f"hushgate_no_owner:x@{parts.netloc.rpartition('@')[2]}").geturl()
+        ended = shell.run("backup", str(folder), env={"DATABASE_URL": other})
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP ROLE hushgate_no_owner")
+
+    assert ended.code == 3
+    assert "DATABASE_URL: expected the login of the database's owner" in ended.err
     assert list(folder.iterdir()) == []
 
 
