@@ -36,7 +36,7 @@ OTHERS: Final = 0o077
 
 Programs = Annotated[
     Path | None,
-    typer.Option("--programs", help="Folder of pg_dump and pg_restore, for a Postgres newer than 18."),
+    typer.Option("--programs", help="Folder of pg_dump, pg_restore and psql, for a Postgres newer than 18."),
 ]
 Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
 
