@@ -67,7 +67,8 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     clipped = page.evaluate(CLIPPED)
     page.set_viewport_size(PHONE)
     picture(page, f"{route.name}-phone")
-    beside, narrow, headings = page.evaluate(BESIDE), page.evaluate(NARROW), page.locator("h1").count()
+    headings = page.get_by_role("heading", level=1).count()
+    beside, narrow = page.evaluate(BESIDE), page.evaluate(NARROW)
     squeezed = page.evaluate(SQUEEZED)
     found["covered"] = _covered_faults(desk, route)
 
