@@ -650,6 +650,17 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     assert [each.err for each in (shown, tried, *empty)] == [said] * (2 + len(empty))
 
 
+def test_accounts_are_listed_by_name(shell: Shell) -> None:
+    """With what each has; a misspelt name is found here."""
+    for name in ("listed-b", "listed-a"):
+        shell.run("accounts", "create", name)
+    rows = [row for row in shell.run("accounts", "list").rows if row["user_id"].startswith("listed")]
+
+    assert [row["user_id"] for row in rows] == ["listed-a", "listed-b"]
+    assert (rows[0]["version"], rows[0]["on"], rows[0]["documents"]) == (1, True, 0)
+    assert "listed-a" in shell.on_terminal("accounts", "list").out
+
+
 def test_an_account_is_created_careful_and_once(shell: Shell) -> None:
     """Its drafts wait for approval; a second creation is refused and stores nothing."""
     first = shell.run("accounts", "create", "bakery")
