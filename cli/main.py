@@ -146,7 +146,14 @@ def main() -> None:
         line = command_list() if is_list else command_line(named)
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # from now on a command ends its own work
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        line()
+        sys.exit(line(prog_name="hushgate", standalone_mode=False))
+    except typer.TyperException as error:
+        from cli.usage import usage_problem  # noqa: PLC0415  # other commands need no pydantic
+
+        print_message(usage_problem(error))
+        sys.exit(ExitCode.USAGE)
+    except typer.Abort:  # Ctrl-C or the end of standard input at a question
+        sys.exit(ExitCode.INTERRUPTED)
     except (HushgateError, RedisError, psycopg.Error) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
@@ -179,15 +186,21 @@ def _shown(error: Exception) -> str:
     """The message of an error: our errors whole, errors of servers as one line with a hint."""
     match error:
         case StorageUnavailable():
-            return f"{_first_line(str(error))} (hushgate doctor says more)"
+            return f"{_first_line(str(error))} ({_hint(error.__cause__)})"
         case HushgateError():
             return str(error)
         case RedisError():
             return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
         case psycopg.Error():
             answer = answer_of(error) or type(error).__name__
-            return f"Postgres: {_first_line(answer)} (hushgate doctor says more)"
+            return f"Postgres: {_first_line(answer)} ({_hint(error)})"
     raise error
+
+
+def _hint(error: BaseException | None) -> str:
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return "DATABASE_URL has another login than this command needs"
+    return "hushgate doctor says more"
 
 
 def _first_line(text: str) -> str:

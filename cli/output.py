@@ -18,7 +18,7 @@ from rich.text import Text
 
 from cli.exit_codes import ExitCode
 
-errors: Final = Console(stderr=True)
+errors: Final = Console(stderr=True, soft_wrap=True)
 screen: Final = Console()
 
 HOSTILE: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -104,7 +104,7 @@ def fail(message: str, *, code: ExitCode = ExitCode.USAGE) -> typer.Exit:
 def print_message(message: str, *, style: str = "red") -> None:
     """Print on stderr; a line is not wrapped, however narrow the terminal."""
     for line in message.splitlines():
-        errors.print(Text(printable(line), style=style), soft_wrap=True)
+        errors.print(Text(printable(line), style=style))
 
 
 def printable(text: str) -> str:

@@ -160,7 +160,8 @@ def show(
     async def load(source: Pool, user_id: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         found = [each for each in await storage.list_documents(source, user_id) if each["id"] == document_id]
         if not found:
-            raise fail(f"ID: expected a document of {user_id}, got {document_id}")
+            message = f"ID: expected a document of {user_id}, got {document_id}"
+            raise fail(message, code=ExitCode.NEGATIVE)
         chunks = await storage.list_chunks(source, user_id, document_id, limit=MOST_SHOWN)
         return found[0]["notes"], chunks
 

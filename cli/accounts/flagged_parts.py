@@ -8,7 +8,7 @@ import typer
 
 from cli.accounts.document_access import UserIdOption, with_documents
 from cli.exit_codes import ExitCode
-from cli.output import emit
+from cli.output import emit, fail
 from db.documents import flagged_chunks
 from db.pool import Pool
 
@@ -56,7 +56,7 @@ def release(
         ["document_id", "part", "released"],
     )
     if not changed:
-        raise typer.Exit(ExitCode.NEGATIVE)
+        raise fail(f"document {document} has no such part to change", code=ExitCode.NEGATIVE)
 
 
 def screen(account: UserIdOption = None) -> None:

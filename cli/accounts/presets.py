@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.accounts import store_account
-from cli.output import emit, emit_json, json_text, print_message, stdout_is_terminal
+from cli.output import emit, emit_json, fail, json_text, print_message, stdout_is_terminal
 from worker.account_settings import SETTINGS, changed
 from worker.model import Account
 from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of
@@ -35,7 +35,7 @@ def preset(
         hushgate accounts preset confidence-guardrail --account acme --save
     """
     if save and (name is None or account is None):
-        raise typer.BadParameter("--save needs the name of a preset and --account")
+        raise fail("--save: expected the name of a preset and --account as well")
     stored = NEW if account is None else asyncio.run(store_account.load(account))
     plain = as_json or not stdout_is_terminal()
     if name is None:

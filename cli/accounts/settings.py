@@ -6,7 +6,7 @@ import asyncio
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
 import typer
@@ -14,14 +14,19 @@ import typer
 from cli.accounts import settings_reference, store_account
 from cli.accounts.presets import preset
 from cli.exit_codes import ExitCode
+from cli.options import with_pool
 from cli.output import emit, fail, json_text, stdout_is_terminal
+from db.account_settings import account_versions
 from worker.payload import no_json
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Settings of accounts: `create` makes an account, `show` and `set` are for one, `settings` lists all"
-    " settings, and `preset` shows and stores sets of them; every change is a new version.",
+    help="Settings of accounts: `create` makes an account, `list` names all, `show` and `set` are for one,"
+    " `settings` lists all settings, and `preset` shows and stores sets of them; every change is a new"
+    " version.",
 )
+COLUMNS: Final = ("user_id", "version", "on", "chats", "comments", "rules", "documents", "changed_at")
+MOST: Final = 100_000
 app.command()(preset)
 
 
@@ -51,6 +56,20 @@ def create(user_id: Annotated[str, typer.Argument(help="The account (user_id).")
     """
     version = asyncio.run(store_account.create(user_id))
     emit([{"user_id": user_id, "version": version}], ["user_id", "version"])
+
+
+@app.command("list")
+def list_() -> None:
+    """List all accounts that have settings, decisions or documents, by name; version 0 has no settings.
+
+    For example:
+
+        hushgate accounts list
+    """
+    found = with_pool(
+        lambda source: account_versions.list_accounts(source, None, search="", after="", limit=MOST)
+    )
+    emit(map(asdict, found), COLUMNS)
 
 
 @app.command()

@@ -37,7 +37,7 @@ OTHERS: Final = 0o077
 
 Programs = Annotated[
     Path | None,
-    typer.Option("--programs", help="Folder of pg_dump and pg_restore, for a Postgres newer than 18."),
+    typer.Option("--programs", help="Folder of pg_dump, pg_restore and psql, for a Postgres newer than 18."),
 ]
 Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
 
@@ -79,7 +79,12 @@ def backup(folder: Folder, programs: Programs = None) -> None:
             f"{folder}: expected a folder that only its owner may enter (chmod 700), got mode {mode:o}"
         )
     with private_files():  # they hold secrets of webhooks and hashes of passwords
-        manifest = _saved(known, folder, programs)
+        try:
+            manifest = _saved(known, folder, programs)
+        except BaseException:
+            for part in folder.iterdir():
+                part.unlink()
+            raise
     emit([object_writer(Manifest)(manifest)], ["began", "entries", "marks"])
 
 

@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
+from redis.asyncio import Redis
 
 from cli.options import own_connections, settings_of
 from cli.output import emit, fail
 from db.pool import Pool
-from db.retention.declared import RETENTION, STREAM_RETENTION
+from db.retention.declared import RETENTION, STREAM_RETENTION, StreamRetention
 from db.retention.kept import KeptBy, TableRetention
 from db.retention.steps import MOST_COUNTED, rows_due
 from tasks.retention.sweep import sweep
+from tasks.shards.backlog import load_layout
 from tasks.shards.clients import connect
 from tasks.stream_upkeep.figures import load_figures
 from tasks.stream_upkeep.trimming import Keep, plan
@@ -111,13 +113,18 @@ async def _streams() -> list[dict[str, Any]]:
     if settings_of(RedisPresence).redis_url is None:
         return []
     settings = settings_of(OutgoingStreamSettings)
-    rows = []
     async with connect(settings.redis_url.get_secret_value(), timeout_s=10) as redis:
-        for each in STREAM_RETENTION:
-            stream = str(getattr(settings, each.name))
-            oldest_s = (await load_figures(redis, each.name, stream)).oldest_s
-            due = (await plan(redis, stream, Keep.of(settings))).entries if each.settings else None
-            oldest = None if oldest_s is None else datetime.now(UTC) - timedelta(seconds=oldest_s)
-            kept = {"table": stream, "kept": each.why, "setting": ", ".join(each.settings) or None}
-            rows.append(kept | {"oldest": oldest, "due": due, "held": None})
-    return rows
+        shards = [shard.name for shard in (await load_layout(redis, settings.stream)).current()]
+        return [
+            await _stream_row(redis, each, name, Keep.of(settings))
+            for each in STREAM_RETENTION
+            for name in (shards if each.name == "stream" else [getattr(settings, each.name)])
+        ]
+
+
+async def _stream_row(redis: Redis, each: StreamRetention, stream: str, keep: Keep) -> dict[str, Any]:
+    oldest_s = (await load_figures(redis, each.name, stream)).oldest_s
+    due = (await plan(redis, stream, keep)).entries if each.settings else None
+    oldest = None if oldest_s is None else datetime.now(UTC) - timedelta(seconds=oldest_s)
+    kept = {"table": stream, "kept": each.why, "setting": ", ".join(each.settings) or None}
+    return kept | {"oldest": oldest, "due": due, "held": None}

@@ -1,4 +1,4 @@
-"""``hushgate doctor``: has each account what a reply rests on, and do customers read that an AI answers?"""
+"""``hushgate doctor``: has each account what a reply rests on, and does what it says of itself hold?"""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from worker.settings import Settings
 CREATE: Final = "hushgate accounts create NAME; its name is the user_id of events"
 ADD: Final = "hushgate documents add FILE --account NAME: a question that no document answers gets no reply"
 DISCLOSE: Final = "set disclosure_texts: the EU AI Act, Art. 50, demands it from 2 August 2026 on"
+PRICE: Final = "set HUSHGATE_PRICES: `hushgate costs --by account,model` names the models without a price"
 MOST_NAMED: Final = 5
 
 
 def account_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """Whether an account has its AI on, and of those that have: their documents and disclosures."""
+    """Whether an account has its AI on, and of those that have: documents, disclosures, budgets."""
     found = with_pool(accounts_with_ai, settings.database_url.get_secret_value())
     yield warned("accounts", f"{len(found)} have the AI on", CREATE, unless=bool(found))
     empty = [each.user_id for each in found if not each.has_documents]
@@ -27,6 +28,9 @@ def account_checks(settings: Settings) -> Iterator[DoctorCheck]:
     silent = [each.user_id for each in found if not each.discloses]
     shown = f"{len(silent)} accounts with the AI on do not say so: {_named(silent)}"
     yield warned("AI disclosure", shown if silent else "all accounts say so", DISCLOSE, unless=not silent)
+    if uncounted := [each.user_id for each in found if each.has_uncounted_costs]:
+        shown = f"{len(uncounted)} accounts with a budget use models without a price: {_named(uncounted)}"
+        yield warned("budget prices", shown, PRICE)
 
 
 def _named(accounts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
 from cli.options import note_misspelt, read_audit, who, with_pool
 from cli.output import emit, fail, stdout_is_terminal
+from db.access_log import LogEntry, LoggedAction
 from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
 from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
@@ -167,12 +168,19 @@ async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
         changed_by=who(),
         cause=OwnerCause.COMMAND,
     )
-    await conversation_owners.take_conversation(source, takeover, now)
+    await conversation_owners.take_conversation(source, takeover, now, logged=_entry(ids, "taken"))
     return await conversation_owners.load_owner(source, ids)
 
 
 async def _release(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
     now = datetime.now(UTC)
-    if not await conversation_owners.release_conversation(source, ids, released_by=who(), now=now):
+    if not await conversation_owners.release_conversation(
+        source, ids, released_by=who(), now=now, logged=_entry(ids, "released")
+    ):
         return None
     return await conversation_owners.load_owner(source, ids)
+
+
+def _entry(ids: ConversationIds, change: str) -> LogEntry:
+    detail = {"conversation": ids.conversation_id, "change": change}
+    return LogEntry(action=LoggedAction.CONVERSATION, person=who(), user_id=ids.user_id, detail=detail)

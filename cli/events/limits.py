@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from redis.asyncio import Redis
@@ -13,7 +13,7 @@ from cli.options import database_url, own_connections, stream_settings, with_red
 from cli.output import emit
 from db.costs.limit_figures import AccountFigures
 from tasks.limits.account_figures import load_account_figures
-from tasks.limits.quotas import summed
+from tasks.limits.quotas import QuotaReport, summed
 from tasks.limits.upstream_reports import load_reports
 
 UPSTREAM_COLUMNS: Final = (
@@ -41,7 +41,7 @@ def limits(
     if account is None:
         reports = with_redis(settings, lambda redis: load_reports(redis, settings.stream))
         found = summed(each for report in reports for each in report.quotas)
-        emit([asdict(each) | {"lasts_s": each.lasts_s} for each in found], UPSTREAM_COLUMNS)
+        emit(map(_upstream_row, found), UPSTREAM_COLUMNS)
         return
 
     async def figures(redis: Redis) -> AccountFigures:
@@ -51,3 +51,8 @@ def limits(
 
     limits_ = with_redis(settings, figures).limits
     emit([{"account": account, **asdict(each)} for each in limits_], ACCOUNT_COLUMNS)
+
+
+def _upstream_row(report: QuotaReport) -> dict[str, Any]:
+    row = asdict(report)  # its account is one of a vendor; --account prints those of Hushgate
+    return {"server": row.pop("account")} | row | {"lasts_s": report.lasts_s}

@@ -195,7 +195,7 @@ def _changed(login: str, change: PersonChange) -> None:
     emit([row], list(row))
 
 
-def _row(person: Person) -> dict[str, str]:
+def _row(person: Person) -> dict[str, Any]:
     state = "disabled" if person.disabled else "first password" if person.must_change_password else "active"
-    roles = ", ".join(f"{each.role.value} on {each.user_id}" for each in person.grants)
+    roles = [f"{each.role.value} on {each.user_id}" for each in person.grants]
     return {"login": person.login, "name": person.name, "roles": roles, "state": state}

@@ -47,7 +47,7 @@ def add_person(
     password = "" if no_password else role_grants.new_password()
     grants = tuple(RoleGrant(user_id=account, role=each) for each in role)
     given = stored(lambda connection: _add(connection, login, name, password, grants))
-    row = {"login": login, "account": account, "roles": ", ".join(role)}
+    row = {"login": login, "account": account, "roles": list(role)}
     print_change(row, given)
 
 

@@ -34,9 +34,13 @@ log = structlog.get_logger(__name__)
 
 WITH_AI: Final = """
     SELECT user_id, disclosure_texts <> '{}' AS discloses,
-        EXISTS (SELECT FROM documents WHERE documents.user_id = newest.user_id) AS has_documents
-    FROM (SELECT DISTINCT ON (user_id) user_id, ai_control_enabled, disclosure_texts FROM ai_rules
-          ORDER BY user_id, version DESC) AS newest
+        EXISTS (SELECT FROM documents WHERE documents.user_id = newest.user_id) AS has_documents,
+        coalesce(budget_day_usd, budget_month_usd) IS NOT NULL AND EXISTS (
+            SELECT FROM account_costs WHERE account_costs.user_id = newest.user_id AND grain = 'month'
+                AND start = date_trunc('month', now() AT TIME ZONE 'UTC')::date AND unpriced_tokens > 0
+        ) AS has_uncounted_costs
+    FROM (SELECT DISTINCT ON (user_id) user_id, ai_control_enabled, disclosure_texts, budget_day_usd,
+              budget_month_usd FROM ai_rules ORDER BY user_id, version DESC) AS newest
     WHERE ai_control_enabled ORDER BY user_id
 """
 STRICT_FAILURE: Final = FailurePolicy.HOLD
@@ -85,11 +89,17 @@ STORE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountWithAi:
-    """An account whose AI is on, and whether it has a text on that and any document."""
+    """An account whose AI is on.
+
+    Attributes:
+        discloses: it has a text that says so.
+        has_uncounted_costs: it has a budget, and this month used a model whose price is unknown.
+    """
 
     user_id: str
     discloses: bool
     has_documents: bool
+    has_uncounted_costs: bool
 
 
 class VersionMoved(RejectedError):

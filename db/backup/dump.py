@@ -1,4 +1,4 @@
-"""Dump and restore of the database by pg_dump and pg_restore, whose arguments hold no password."""
+"""Dump and restore of the database by pg_dump, pg_restore and psql, whose arguments hold no password."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from tempfile import TemporaryFile
 from typing import Final
 
 import psycopg
@@ -34,6 +38,10 @@ VARIABLES: Final = {
 }
 """Part of a URL -> variable of libpq."""
 SHOWN_LINES: Final = 5
+HEAD_LINES: Final = 40
+"""The settings of a session are in the first lines of a script."""
+NEWER_SETTING: Final = b"SET transaction_timeout"
+"""Written by pg_restore 17 and later, such as that of the extra ``local``; servers before 17 refuse it."""
 ROLE: Final = """
     DO $$
     BEGIN
@@ -80,16 +88,49 @@ def restore_database(url: str, file: Path, *, programs: Path | None = None) -> N
             GATEWAY_ROLE,
         ):  # of the whole server: no dump has them
             connection.execute(ROLE.format(role=role))
-    words = ("--no-owner", "--exit-on-error", "--single-transaction", "--dbname=", str(file))
-    _run("pg_restore", url, *words, programs=programs)
+    _load(url, file, programs or _installed("pg_restore"))
+
+
+def _load(url: str, file: Path, folder: Path) -> None:
+    """Run the script of a dump by psql, in one transaction that only a whole script commits."""
+    reader = [str(folder / "pg_restore"), "--no-owner", "--file=-", str(file)]
+    writer = [str(folder / "psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
+    with TemporaryFile() as said:
+        with (
+            suppress(BrokenPipeError),  # psql has ended with an error
+            Popen(reader, stdout=PIPE, stderr=said) as script,  # noqa: S603
+            Popen(writer, env=_variables(url), stdin=PIPE, stdout=DEVNULL, stderr=said) as session,  # noqa: S603
+        ):
+            _pass_on(script, session)
+        said.seek(0)
+        words = said.read().decode(errors="replace")
+    _require_success("psql", session.returncode, words)
+    _require_success("pg_restore", script.returncode, words)
+
+
+def _pass_on(script: Popen[bytes], session: Popen[bytes]) -> None:
+    assert script.stdout is not None
+    assert session.stdin is not None
+    session.stdin.write(b"BEGIN;\n")
+    head = islice(script.stdout, HEAD_LINES)
+    session.stdin.writelines(line for line in head if not line.startswith(NEWER_SETTING))
+    shutil.copyfileobj(script.stdout, session.stdin)
+    if script.wait() == 0:
+        session.stdin.write(b"COMMIT;\n")
 
 
 def _run(program: str, url: str, *words: str, programs: Path | None) -> None:
     command = [str((programs or _installed(program)) / program), *words]
     ended = subprocess.run(command, env=_variables(url), capture_output=True, text=True, check=False)  # noqa: S603
-    if ended.returncode:
-        said = "\n".join(ended.stderr.splitlines()[:SHOWN_LINES])
-        raise ConfigurationError(f"{program} ended with {ended.returncode}:\n{said}")
+    _require_success(program, ended.returncode, ended.stderr)
+
+
+def _require_success(program: str, code: int, words: str) -> None:
+    if code:
+        said = "\n".join(words.splitlines()[:SHOWN_LINES])
+        if "permission denied" in said:
+            said += "\nDATABASE_URL: expected the login of the database's owner"
+        raise ConfigurationError(f"{program} ended with {code}:\n{said}")
 
 
 def _installed(program: str) -> Path:

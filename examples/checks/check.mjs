@@ -1,4 +1,4 @@
-// Ask before sending: `node check.mjs [--search] QUESTION DRAFT [PASSAGE ...]`, Node 18 or later, no packages.
+// Ask before sending: `node check.mjs [--search] QUESTION [DRAFT [PASSAGE ...]]`, Node 18 or later, no packages.
 // Facts of the draft are checked against the passages, with --search against the account's documents; without
 // passages and --search only rules and moderation look at the draft.
 // HUSHGATE_GATEWAY is the gateway, HUSHGATE_TOKEN an API token with the scope check, ACCOUNT the account.

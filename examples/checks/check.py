@@ -1,4 +1,4 @@
-"""Ask before sending: ``python check.py [--search] QUESTION DRAFT [PASSAGE ...]``, with the standard library.
+"""Ask before sending, with the standard library: ``check.py [--search] QUESTION [DRAFT [PASSAGE ...]]``.
 
 Facts of the draft are checked against the passages, with --search against the account's documents; without
 passages and --search only rules and moderation look at the draft.
@@ -12,6 +12,7 @@ import os
 import sys
 import uuid
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 
@@ -30,13 +31,18 @@ def check(
     request.add_header("Authorization", f"Bearer {os.environ['HUSHGATE_TOKEN']}")
     request.add_header("Content-Type", "application/json")
     request.add_header("Hushgate-Deadline-Ms", "8000")
-    with urlopen(request, timeout=20) as answer:
-        verdict: dict[str, Any] = json.load(answer)
+    try:
+        with urlopen(request, timeout=20) as answer:
+            verdict: dict[str, Any] = json.load(answer)
+    except HTTPError as error:
+        raise RuntimeError(f"{error.code}: {json.load(error)['detail']}") from None
     return verdict
 
 
 if __name__ == "__main__":
-    searching = sys.argv[1] == "--search"
-    question, answer, *given = sys.argv[2:] if searching else sys.argv[1:]
-    found = check(question, answer, given or None, search=searching)
+    words = [word for word in sys.argv[1:] if word != "--search"]
+    if not words:
+        sys.exit(__doc__)
+    answer = words[1] if len(words) > 1 else None
+    found = check(words[0], answer, words[2:] or None, search="--search" in sys.argv)
     sys.stdout.write(f"{found['verdict']} {found['text'] or found['reason_code']}\n")

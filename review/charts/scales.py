@@ -34,6 +34,8 @@ UNIT_WORDS: Final[Mapping[str, str]] = {
     "h": mark("%(h)s h"),
     "d": mark("%(d)s d"),
 }
+MOST_APART: Final = 4
+"""Of more names, one at an edge of a plot, which is written inwards, would cover its neighbour."""
 DAY_PATTERNS: Final[Mapping[str, str]] = {"en_GB": "d MMM", "vi": "d/M"}
 """CLDR patterns of a day by locale."""
 
@@ -112,6 +114,10 @@ def time_marks(starts: Sequence[datetime], *, most: int = 6) -> tuple[tuple[int,
     places = places or list(range(len(starts)))
     every = math.ceil(len(places) / most)
     chosen = places[::every]
+    if len(chosen) > MOST_APART and chosen[-1] == len(starts) - 1:
+        del chosen[-2]
+    if len(chosen) > MOST_APART and chosen[0] == 0:
+        del chosen[1]
     return tuple(
         (p, day(starts[p]) if not hourly or starts[p].hour == 0 else f"{starts[p]:%H:%M}") for p in chosen
     )

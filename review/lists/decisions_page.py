@@ -120,7 +120,8 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None, *, li
     async with visit.store.autocommit() as connection:  # what people have just changed
         accounts = visit.accounts(Right.VIEW)
         marks = await load_list_marks(connection, page.rows, visit.person.person_id, views_on=accounts)
-        samples = None if page.rows or visit.partial else await load_samples(visit, connection)
+        found_nothing = not (page.rows or visit.partial or set(query.values) - {"since", "until"})
+        samples = await load_samples(visit, connection) if found_nothing else None
     covers = {
         row["id"]: cover_reason(visit.person.covered, {**row, "high_score_categories": scores.get(row["id"])})
         for row in page.rows

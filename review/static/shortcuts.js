@@ -9,7 +9,7 @@ window.hushgate = (() => {
 
   function text(element) {
     const copy = element.cloneNode(true);
-    for (const part of all("kbd, svg, input, select, textarea, .muted", copy)) part.remove();
+    for (const part of all("kbd, svg, input, select, textarea, .muted, .badge", copy)) part.remove();
     return copy.textContent.trim().replace(/\s+/g, " ");
   }
 

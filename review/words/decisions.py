@@ -208,10 +208,11 @@ def value_wording(value: object) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 0..1 in percent, one decimal below ten."""
+    """A share of 0..1 in percent, one decimal below ten and between 99 and all."""
     if share is None:
         return "–"
-    return localized(f"{share * 100:.1f} %" if abs(share) < 0.1 else f"{share * 100:.0f} %")
+    digits = 1 if abs(share) < 0.1 or 0.99 < abs(share) < 1 else 0
+    return localized(f"{share * 100:.{digits}f} %")
 
 
 def usd(number: float | None) -> str:

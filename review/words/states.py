@@ -101,7 +101,7 @@ REVIEW_STATES: Final[Mapping[str, str]] = {
 }
 """What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
 FIRST_QUEUES: Final = frozenset(
-    {mark("Handoffs to check"), mark("Second readings"), mark("Silent ignores, a sample")}
+    {mark("Handoffs to check"), mark("Objections"), mark("Second readings"), mark("Silent ignores, a sample")}
 )
 """Names that Hushgate gives to queues; people give all others."""
 

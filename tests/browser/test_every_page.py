@@ -25,6 +25,13 @@ CLIPPED: Final = """
         .map((box) => [box.innerText.slice(0, 60), box.scrollWidth - box.clientWidth])
 """
 """Tables of a page of which a part lies beyond the right edge, with the pixels of that part."""
+LONG_NAMES: Final = """
+    () => {
+        const word = "x".repeat(200);
+        for (const each of document.querySelectorAll("main :is(h1, h2, h3)")) each.textContent = word;
+    }
+"""
+"""Names of accounts, people and topics are in headings, and may be one word."""
 NARROW: Final = """
     () => [...document.querySelectorAll("main tbody :is(td, th)")]
         .filter((cell) => cell.clientWidth && cell.clientWidth < 64 && cell.innerText.trim().length > 16)
@@ -67,8 +74,11 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     clipped = page.evaluate(CLIPPED)
     page.set_viewport_size(PHONE)
     picture(page, f"{route.name}-phone")
-    beside, narrow, headings = page.evaluate(BESIDE), page.evaluate(NARROW), page.locator("h1").count()
+    headings = page.get_by_role("heading", level=1).count()
+    beside, narrow = page.evaluate(BESIDE), page.evaluate(NARROW)
     squeezed = page.evaluate(SQUEEZED)
+    page.evaluate(LONG_NAMES)
+    with_long_names = page.evaluate(BESIDE)
     found["covered"] = _covered_faults(desk, route)
 
     assert found == {"light": [], "dark": [], "covered": []}
@@ -76,6 +86,7 @@ def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     assert beside <= 0
     assert narrow == []
     assert squeezed == []
+    assert with_long_names <= 0
     assert headings == 1
 
 

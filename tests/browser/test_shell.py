@@ -78,6 +78,7 @@ def test_the_help_lists_the_actions_of_the_page(desk: Desk) -> None:
     help_rows = page.get_by_role("dialog", name="Shortcuts").locator("dl")
     expect(help_rows).to_contain_text("Unsure")
     expect(help_rows).to_contain_text("g d")
+    expect(help_rows.get_by_text("Queues", exact=True)).to_be_visible()
 
 
 def test_a_theme_is_chosen_and_stays_without_scripts(desk: Desk) -> None:

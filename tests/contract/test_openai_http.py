@@ -201,7 +201,7 @@ async def test_a_certificate_and_a_name_that_are_wrong_are_named(tmp_path: Path)
         certificate = await failed(f"https://127.0.0.1:{port}/v1")
     name = await failed("http://no-such-host.invalid/v1")
 
-    assert "certificate verify failed: self-signed certificate" in certificate.message
+    assert "certificate verify failed: self-signed certificate; SSL_CERT_FILE names" in certificate.message
     assert "no-such-host.invalid" in name.message
 
 

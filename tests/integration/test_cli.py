@@ -459,6 +459,14 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, url: str) -
         (("--confidence-from", "2"), "--confidence-from: expected a number from 0 to 1, got '2'"),
         (("--account", ""), "--account: expected a value, got an empty one"),
         (("--account", "\udcff"), "arguments: expected UTF-8, got other bytes"),
+        (("--limit", "x"), "--limit: expected a valid integer, got 'x' ("),
+        (
+            ("--limit", "0"),
+            "--limit: expected greater than or equal to 1, got '0' (hushgate decisions list --",
+        ),
+        (("--limit",), "Option '--limit' requires an argument"),
+        (("--zzz", "x"), "No such option: --zzz (hushgate decisions list --help says more)"),
+        (("more",), "Got unexpected extra argument(s) (more) (hushgate decisions list --help says more)"),
     ],
 )
 def test_a_bad_option_is_named_in_one_line(shell: Shell, words: tuple[str, ...], said: str) -> None:
@@ -642,6 +650,17 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
     assert [each.err for each in (shown, tried, *empty)] == [said] * (2 + len(empty))
 
 
+def test_accounts_are_listed_by_name(shell: Shell) -> None:
+    """With what each has; a misspelt name is found here."""
+    for name in ("listed-b", "listed-a"):
+        shell.run("accounts", "create", name)
+    rows = [row for row in shell.run("accounts", "list").rows if row["user_id"].startswith("listed")]
+
+    assert [row["user_id"] for row in rows] == ["listed-a", "listed-b"]
+    assert (rows[0]["version"], rows[0]["on"], rows[0]["documents"]) == (1, True, 0)
+    assert "listed-a" in shell.on_terminal("accounts", "list").out
+
+
 def test_an_account_is_created_careful_and_once(shell: Shell) -> None:
     """Its drafts wait for approval; a second creation is refused and stores nothing."""
     first = shell.run("accounts", "create", "bakery")
@@ -688,6 +707,11 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
     ("words", "said"),
     [
         (("costs", "--by", "colour"), "--by: expected some of day, "),
+        (("decisions", "export", "--format", "pdf"), "--format: expected one of csv, ndjson, got 'pdf' ("),
+        (("accounts", "preset", "kind"), "name: expected one of careful, balanced, "),
+        (("accounts", "show"), "user_id: expected a value, got nothing: The account (user_id) (hushgate a"),
+        (("review", "add-person", "kim"), "--role: expected one of viewer, "),
+        (("decisons",), "No such command 'decisons'. Did you mean 'decisions'? (hushgate --help says more)"),
         (("escalations", "list", "--state", "odd"), "--state: expected open, "),
         (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
         (("retention", "run", "--table", "odd"), "--table: expected one of "),
@@ -696,10 +720,11 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
 def test_a_refused_option_is_named_as_people_write_it(
     shell: Shell, words: tuple[str, ...], said: str
 ) -> None:
-    """With its dashes, as in the help."""
+    """With its dashes, as in the help, on one line."""
     ended = shell.run(*words)
 
     assert (ended.code, ended.out) == (2, "")
+    assert len(ended.err.splitlines()) == 1
     assert ended.err.startswith(said)
 
 

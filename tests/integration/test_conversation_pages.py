@@ -159,6 +159,8 @@ def test_a_conversation_is_taken_listed_and_released(shell: Shell, database_url:
     assert [(each["owner"], each["cause"]) for each in released.rows] == [("ai", "release")]
     assert (again.code, again.out) == (ExitCode.NEGATIVE, "")
     assert "expected one that people own" in again.err
+    logged = changes(database_url, {"conversation": about.conversation_id})
+    assert [change for person, change in logged if "command line" in person] == ["taken", "released"]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
 
 from db.people.records import Role
+from review.languages.choice import ZONE_COOKIE
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
 from tests.support.audited import ignored, record
 from tests.support.conversing import SCENARIOS, conversation_ending
@@ -86,6 +88,18 @@ def test_every_ending_has_a_page_that_says_why(engine: Running, outcome: Outcome
     )
     assert outcome.text in read(page)
     assert page.count('class="waterfall"') == len(row["snapshot_json"]["stages"])
+
+
+def test_the_title_has_the_time_of_the_reader(engine: Running) -> None:
+    """As the page has it: tabs and bookmarks are named so."""
+    row = engine.decide(engine.account(), "Hello!")
+    with reading(engine.url, Role.REVIEWER) as session:
+        session.client.cookies.set(ZONE_COOKIE, "Asia/Kathmandu")
+        page = session.get(f"/decisions/{row['id']}").text
+    title = re.search("<title>(.*?) · Hushgate</title>", page)
+
+    assert title is not None
+    assert title[1].endswith(f"{row['created_at'].astimezone(ZoneInfo('Asia/Kathmandu')):%H:%M}")
 
 
 HEADLINES = {"ignore": "Nothing was sent: ", "escalate": "Handed to a person: "}

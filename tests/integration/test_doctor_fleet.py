@@ -6,6 +6,7 @@ import base64
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -62,6 +63,12 @@ WRONG: Final = """
     INSERT INTO webhook_deliveries
         (endpoint_id, event_row, user_id, conversation_id, next_attempt_at, created_at)
     SELECT '{endpoint}', id, 'shop', 'c', now(), now() - interval '1 hour' FROM event;
+"""
+UNPRICED: Final = """
+    INSERT INTO account_costs (user_id, grain, start, purpose, model, slot, decisions, prompt_tokens,
+        completion_tokens, nano_usd, unpriced_tokens)
+    SELECT name, 'month', date_trunc('month', now() AT TIME ZONE 'utc')::date, 'judge', 'm', 0, 1, 1, 1, 0, 2
+    FROM (VALUES ('limited'), ('free')) AS accounts (name)
 """
 
 
@@ -260,6 +267,22 @@ def test_an_account_without_documents_or_disclosure_is_named(shell: Shell, url: 
     assert found["accounts"]["state"] == "ok"
     assert found["documents"]["found"] == "1 accounts with the AI on have none: hidden"
     assert found["AI disclosure"]["found"] == "1 accounts with the AI on do not say so: hidden"
+
+
+def test_a_budget_that_no_price_counts_for_is_named(shell: Shell, url: str) -> None:
+    """It would never be spent; an account without a budget is not named."""
+    limited = replace(new_account("limited"), budget_month_usd=10.0)
+    for account in (limited, new_account("free")):
+        in_pool(url, partial(accounts.store_account, account=account, changed_by="test"), role=None)
+    before = states(shell.run("doctor", "--offline"))
+    with psycopg.connect(url) as connection:
+        connection.execute(UNPRICED)
+    found = line_of(shell.run("doctor", "--offline"), "budget prices")
+
+    assert "budget prices" not in before
+    assert found["state"] == "warn"
+    assert found["found"] == "1 accounts with a budget use models without a price: limited"
+    assert "HUSHGATE_PRICES" in found["fix"]
 
 
 def test_a_fleet_without_a_model_is_a_failure_with_its_fix(shell: Shell, url: str) -> None:

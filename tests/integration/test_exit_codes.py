@@ -188,6 +188,8 @@ NEGATIVE: tuple[tuple[str, ...], ...] = (
     ("decisions", "review", UNKNOWN_ID, "--ruling", "agree"),
     ("dead-letters", "retry", "9-9"),
     ("documents", "remove", "999", "--account", "acme"),
+    ("documents", "show", "999", "--account", "acme"),
+    ("documents", "release", "999", "--account", "acme"),
     ("documents", "add", "none.md", "--account", "acme"),
     ("rules", "validate", "bad_rules.txt"),
     ("rules", "match", "--cases", "bad_rows.jsonl"),
@@ -201,17 +203,18 @@ NEGATIVE: tuple[tuple[str, ...], ...] = (
 
 @pytest.mark.parametrize("words", NEGATIVE, ids=" ".join)
 def test_a_negative_result_ends_with_1(shell: Shell, words: tuple[str, ...]) -> None:
-    """What was asked for is not there, or one of several items failed."""
+    """What was asked for is not there, or one of several items failed; the command says so."""
     env = {"REDIS_URL": "redis://127.0.0.1:1/0"} if words[0] == "doctor" else {}
     ended = shell.run(*words, env=env)
 
     assert ended.code == ExitCode.NEGATIVE
+    assert ended.out + ended.err
 
 
 def test_a_defect_is_a_traceback_and_ends_with_6(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python itself would end with 1, which is a negative result here."""
 
-    def broken() -> None:
+    def broken(**_: object) -> None:
         raise KeyError("a defect")
 
     monkeypatch.setattr(command_line, "command_line", lambda names: broken)
@@ -275,7 +278,7 @@ def test_a_full_disk_behind_standard_output_is_no_defect(
 ) -> None:
     """One line that names it."""
 
-    def full() -> None:
+    def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(command_line, "command_line", lambda names: full)
@@ -292,7 +295,7 @@ def test_a_folder_is_no_file(shell: Shell) -> None:
 
 
 def test_the_right_to_read_is_the_deployments_matter(shell: Shell, database_url: str) -> None:
-    """A login without rights ends with 3."""
+    """A login without rights ends with 3, and the line says that it is the wrong one."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("CREATE ROLE hushgate_without_rights LOGIN PASSWORD 'x'")
     try:
@@ -303,3 +306,4 @@ def test_the_right_to_read_is_the_deployments_matter(shell: Shell, database_url:
 
     assert ended.code == ExitCode.CONFIGURATION
     assert "permission denied" in ended.err
+    assert ended.err.endswith("(DATABASE_URL has another login than this command needs)\n")

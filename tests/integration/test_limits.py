@@ -332,5 +332,6 @@ def test_a_fleet_keeps_the_limit_of_an_upstream(
     assert {row["reason_code"] for row in rows} == {"REPLIED"}
     assert took_s >= 2 * 60 / 240 * 0.9
     assert reported["upstreams"] == "judge, model"
+    assert "account" not in reported
     assert 0 < reported["left"] < 240
     assert reported["lasts_s"] > 0

@@ -242,7 +242,7 @@ def test_roles_and_access_are_given_and_taken(run: Any) -> None:
     run("add-person", "sam", "--role", "viewer", "--account", "shop")
     run("grant", "sam", "--role", "reviewer", "--account", "shop")
     run("revoke", "sam", "--role", "viewer", "--account", "shop")
-    assert run("list", "--account", "shop")[1][-1]["roles"] == "reviewer on shop"
+    assert run("list", "--account", "shop")[1][-1]["roles"] == ["reviewer on shop"]
 
     for command, state in (("disable", "disabled"), ("enable", "first password")):
         assert run(command, "sam")[0] == 0

@@ -232,6 +232,15 @@ def test_other_accounts_stay_when_samples_go(
     assert rows_of(database_url, account) == before
 
 
+def test_a_search_without_a_match_offers_no_samples(visitors: Visitors, database_url: str) -> None:
+    """Only an empty list without filters may mean that nothing is decided yet."""
+    admin = admin_of(visitors, database_url)
+    empty = "/decisions?since=2001-01-01&until=2001-01-02"
+
+    assert "Add sample data" in admin.get(empty).text
+    assert "Add sample data" not in admin.get(f"{empty}&text=lamp").text
+
+
 def test_a_server_without_redis_offers_no_samples(database_url: str) -> None:
     """The page says which setting is missing."""
     with site(database_url) as visitors:

@@ -174,6 +174,15 @@ def test_nobody_can_add_to_a_sealed_shard(valkey: Redis) -> None:
     assert entry_id.partition("@")[2].endswith("/2")
 
 
+def test_retention_names_each_shard(shell: Shell, url: str, valkey: Redis) -> None:
+    """After a doubling the name of the stream is no stream any more."""
+    double(valkey, STREAM)
+    shown = shell.run("retention", "show", env={"DATABASE_URL": url})
+    names = [row["table"] for row in shown.rows if row["table"].startswith(STREAM)]
+
+    assert (shown.code, names) == (0, [f"{STREAM}:0/2", f"{STREAM}:1/2"])
+
+
 def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
     valkey: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

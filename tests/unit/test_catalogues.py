@@ -11,6 +11,7 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from jinja2 import DictLoader
 
+from db.schema import baseline
 from review.http import templating
 from review.languages import gettext, ngettext
 from review.languages.catalogues import LANGUAGES, LOCALES, fits, read_catalogue, usable_part
@@ -19,6 +20,7 @@ from review.languages.pseudo_locale import PSEUDO, pseudo_text
 from review.languages.reader import NO_READER, PageReader, answer_in
 from review.languages.times import PATTERNS, clock_time_element, exact_time_element, time_element
 from review.words import decisions as wording
+from review.words.states import FIRST_QUEUES
 from tools import catalogues
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -232,3 +234,10 @@ def test_a_time_of_today_has_no_date() -> None:
     shown = [clock_time_element(moment).striptags() for moment in moments]
 
     assert shown == ["19:05", "24 Nov, 01:00"]
+
+
+def test_the_queues_of_a_new_database_have_names_in_every_language() -> None:
+    """People give all other names, which no catalogue has."""
+    created = re.findall(r"gen_random_uuid\(\), '([^']+)'", baseline.statements("first_queues", "public"))
+
+    assert set(created) == FIRST_QUEUES

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.costs.report import Spender
-from review.words.decisions import usd
+from review.words.decisions import percent, usd
 from tests.support.samples import account
 from worker import scope
 from worker.endings import Ending
@@ -207,3 +207,11 @@ def test_a_cost_without_a_known_price_is_unknown() -> None:
 def test_a_cost_is_shown_in_cents_where_it_has_any(number: float | None, text: str) -> None:
     """Six digits of 0.834218 USD say no more than two; a cost of less than ten cents keeps two that count."""
     assert usd(number) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0.0 %"), (0.0964, "9.6 %"), (0.5, "50 %"), (0.9964, "99.6 %"), (1.0, "100 %")]
+)
+def test_a_share_is_no_whole_where_a_part_is_missing(share: float, text: str) -> None:
+    """Beside "100 %" stood 0.2 % of others."""
+    assert percent(share) == text

@@ -168,3 +168,18 @@ def test_few_steps_are_named(hours: int, count: int) -> None:
     starts = [first + number * timedelta(hours=hours) for number in range(count)]
 
     assert 3 <= len(time_marks(starts)) <= 7
+
+
+@pytest.mark.parametrize(
+    ("first", "named"),
+    [
+        (1, ["04:00", "08:00", "12:00", "16:00", "22 Nov"]),
+        (0, ["21 Nov", "08:00", "12:00", "16:00", "20:00"]),
+        (2, ["04:00", "08:00", "12:00", "16:00", "20:00", "22 Nov"]),
+    ],
+)
+def test_a_name_at_an_edge_has_room(first: int, named: list[str]) -> None:
+    """It is written inwards, so that its neighbour is left out."""
+    starts = [datetime(2026, 11, 21, first, tzinfo=UTC) + timedelta(hours=each) for each in range(24)]
+
+    assert [name for _, name in time_marks(starts)] == named

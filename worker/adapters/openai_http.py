@@ -208,9 +208,16 @@ def _connection_words(error: Exception) -> str:
 
     Other errors of aiohttp may quote what the server sent, so that only their type is named.
     """
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"Connection error: {_certificate_words(error.certificate_error)}"
     is_plain = isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
     words = str(error).partition("\n")[0] if is_plain else ""
     return f"Connection error: {words or type(error).__name__}"
+
+
+def _certificate_words(error: Exception) -> str:
+    why = getattr(error, "verify_message", error)
+    return f"certificate verify failed: {why}; SSL_CERT_FILE names a file of certificates to trust"
 
 
 def _encoded(body: Mapping[str, object]) -> bytes:
