@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
 from typing import Final
 
-from worker.assessment.reading.arithmetic import derived_numbers, follows, values_of
-from worker.assessment.reading.dates import counted_days, counted_ordinals, counted_years, named_dates
+from worker.assessment.reading.arithmetic import Derived, derived_numbers, follows, values_of
+from worker.assessment.reading.dates import (
+    counted_ordinals,
+    counted_years,
+    named_dates,
+    without_known_days,
+)
 from worker.assessment.reading.languages import language_of, same_language, says
 from worker.assessment.reading.numbers import DAY_MINUTES, Figures, figures
 from worker.assessment.reading.polarity import headed
 from worker.assessment.reading.units import (
     BARE,
+    TEMPERATURES,
     THING,
     UNITS,
     Amounts,
     amounts,
+    is_converted,
     period_ratios,
     periods,
     worded_amounts,
 )
 from worker.assessment.reading.zones import zone_steps
-from worker.assessment.text.wordlists import folded_text
+from worker.assessment.text.wordlists import folded_text, list_pattern
 
 HALF_DAY: Final = DAY_MINUTES // 2
 LEAST_STEP: Final = 10
-MOST_STEP: Final = 90
-"""Minutes that people add to a time of day ("45 minutes before closing")."""
+"""Minutes that people add to a time of day, or take from it, up to half a day."""
+MOST_HOURS: Final = 4
+"""Hours below which "1 h 15" is a duration as well as a time."""
 MOST_NUMBERS: Final = 100
 """Numbers of a sentence that are compared; more are no reply to a customer."""
 PHONE: Final = re.compile(r"(?<![\w+])(?:\+\d|\(?0)[\d ()/\u2013-]{5,}\d")
@@ -42,7 +51,7 @@ MEASURED: Final = frozenset(UNITS - {"hour", "day", "month"})
 
 
 def missing_figures(
-    sentence: str, *, draft: str, quoted: str, beside: str, question: str, asked: str
+    sentence: str, *, draft: str, quoted: str, beside: str, question: str, asked: str, written: str
 ) -> list[str]:
     """The numbers and times of a sentence that its evidence does not give.
 
@@ -51,27 +60,31 @@ def missing_figures(
     have that unit there, and must not stand for another amount of the quotes. Earlier lines of the
     conversation are no evidence: arithmetic and counts may use them.
     """
-    said = figures(_without_known_phones(sentence, f"{quoted}\n{beside}"))
+    undated, days = without_known_days(sentence, f"{quoted}\n{question}", written)
+    said = figures(_without_known_phones(undated, f"{quoted}\n{beside}"))
     if not said.numbers and not said.times:
         return []
     if len(said.numbers) > MOST_NUMBERS:
         return [f"{len(said.numbers)} numbers"]
     known = [figures(quoted), figures(question), figures(beside)]
-    written, comparable = _written_units(known, figures(draft)), same_language(sentence, quoted)
+    units, comparable = _written_units(known, figures(draft)), same_language(sentence, quoted)
     denies = says("negating", headed(sentence)[1], language_of(sentence))
+    measured = {day for day in days if units.get(day) and BARE.isdisjoint(units[day])}
 
     def stands(readings: frozenset[str], unit: str, stated: Amounts = NONE_STATED) -> bool:
-        has_unit = _has_unit(readings, unit, written, stated, comparable=comparable)
-        return has_unit and not _replaces(readings, unit, figures(draft), known, denies=denies)
+        has_unit = _has_unit(readings, unit, units, stated, comparable=comparable)
+        fits = unit not in BARE or readings.isdisjoint(measured)  # 14 days are no 14 December
+        return fits and has_unit and not _replaces(readings, unit, figures(draft), known, denies=denies)
 
     times = frozenset().union(*(each.times | each.possible_times for each in known))
     hours = _hours(times)
-    numbers = hours | written.keys()
+    numbers = hours | units.keys()
     doubted = [each for each in said.units_of() if not stands(*each)]
     late = [
         time
         for time in said.times
-        if not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known)
+        if (not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known))
+        and time not in figures(written).times
     ]
     if not doubted and not late:  # most sentences need nothing else
         return []
@@ -95,10 +108,14 @@ def missing_figures(
         others = [known[0], earlier, *known[1:], worded]
         ratios = period_ratios(f"{sentence}\n{quoted}") if periods(sentence) else frozenset()
         derived = derived_numbers(sentence, said, before, others, bare=bare, ratios=ratios)
+        derived |= _apart(said.times if len(said.times) > 1 else known[0].times | known[1].times)
         unknown = [each for each in unknown if not follows(*each, derived)]
-    steps = zone_steps(sentence, quoted) - {0}
-    zoned = {(time + step) % DAY_MINUTES for time in known[0].times for step in steps}
-    late = [time for time in late if time not in zoned and not _follows(time, known, worded)]
+    if late:
+        steps = zone_steps(sentence, quoted, written) - {0}
+        zoned = {(time + step) % DAY_MINUTES for time in known[0].times for step in steps}
+        if list_pattern("noon_or_midnight").search(folded_text(f"{quoted}\n{beside}\n{question}")):
+            zoned |= {0, HALF_DAY}
+        late = [time for time in late if time not in zoned and not _follows(time, known, worded)]
     return [max(readings) for readings, _ in unknown] + [f"{time // 60}:{time % 60:02}" for time in late]
 
 
@@ -150,9 +167,9 @@ def _has_unit(
     units = frozenset().union(*(written.get(reading, ()) for reading in readings))
     if unit in BARE:
         return any(reading in written for reading in readings)
-    if unit in units or "" in units or (THING in units and not comparable):
+    if unit in units or "" in units or (THING in units and (not comparable or unit in TEMPERATURES)):
         return True
-    return not amounts(readings, unit).isdisjoint(stated)
+    return not amounts(readings, unit).isdisjoint(stated) or is_converted(readings, unit, stated)
 
 
 def _replaces(
@@ -191,10 +208,9 @@ def _hours(times: frozenset[int]) -> frozenset[str]:
 
 
 def _calendar(text: str) -> frozenset[str]:
-    """Numbers of the months that a text names, and of days and years that it lets count, as bare numbers."""
+    """Numbers of the months that a text names, and of years that it lets count, as bare numbers."""
     named = (date[5:] for date in named_dates(text) if date.startswith("month"))
-    days = (str(number) for counted in counted_days(text) for number in counted)
-    return frozenset((*named, *days, *counted_years(text)))
+    return frozenset((*named, *counted_years(text)))
 
 
 def _is_example(readings: frozenset[str], sentence: str) -> bool:
@@ -219,14 +235,35 @@ def _replaces_time(time: int, draft: Figures, known: Sequence[Figures]) -> bool:
 
 
 def _follows(time: int, known: list[Figures], worded: Figures) -> bool:
-    """Whether a time lies a known number of minutes before or after a known time or full hour."""
-    numbers = [value for each in known for value, _ in values_of(each.units_of())]
-    bases = {time for each in known for time in each.times} | {value * 60 for value in numbers if value <= 24}
-    numbers += (value for value, unit in values_of(worded.units_of()) if unit == "minute")
-    steps = [value for value in numbers if LEAST_STEP <= value <= MOST_STEP]
+    """Whether a time lies a duration of the evidence before or after one of its times or full hours."""
+    numbers = {value * 60 for each in known for value, unit in values_of(each.units_of()) if unit in BARE}
+    bases = {base for base in numbers if base <= DAY_MINUTES}
+    bases |= {time for each in known for time in each.times | each.possible_times}
+    steps = frozenset().union(*map(_durations, (*known, worded)))
     return any(
         (base + sign * step) % HALF_DAY == time % HALF_DAY
         for base in bases
         for step in steps
+        if LEAST_STEP <= step <= HALF_DAY
         for sign in (1, -1)
     )
+
+
+def _durations(found: Figures) -> frozenset[float]:
+    """The minutes of the durations in hours and minutes of a text, "1 hour 50 minutes" as one."""
+    parts = [
+        (value * (60 if unit == "hour" else 1), unit)
+        for value, unit in values_of(found.units_of())
+        if unit in ("hour", "minute")
+    ]
+    sums = (one + other for (one, unit), (other, its) in pairwise(parts) if (unit, its) == ("hour", "minute"))
+    short = (time for time in found.times if time < MOST_HOURS * 60)
+    return frozenset((*(value for value, _ in parts), *sums, *short))
+
+
+def _apart(times: frozenset[int]) -> Derived:
+    """The hours and minutes between two times of day, as one amount and as two."""
+    gaps = {(later - sooner) for sooner, later in combinations(sorted(times), 2)}
+    whole = {pair for gap in gaps for pair in ((gap / 60, "hour"), (float(gap), "minute"))}
+    parts = {pair for gap in gaps for pair in ((gap // 60, "hour"), (gap % 60, "minute"))}
+    return frozenset((round(value, 2), unit) for value, unit in (*whole, *parts))

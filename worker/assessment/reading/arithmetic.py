@@ -30,6 +30,9 @@ MOST_DIGITS: Final = 12
 """A longer number is an identifier: not a quantity."""
 _CONCLUDES: Final = re.compile(r"[=×]|\d[^.;!?\d]{0,80}(?::\s|\()[^\d]{0,40}\d")
 """Signs of a calculation, and a number that is explained: "480 euros: 96 for the first and ..."."""
+LARGER: Final = {"minute": 60, "gram": 1000, "milliliter": 1000, "centimeter": 100}
+"""How many of a unit make the unit in which prices are given."""
+_HOURS: Final = re.compile(r"(?<![\d:])(\d{1,2})\s?h\s?([0-5]\d)(?!\d)")
 Value = tuple[float, str]
 """A number with its unit; "" may be any."""
 Derived = frozenset[Value]
@@ -54,7 +57,8 @@ def derived_numbers(
     concludes = _CONCLUDES.search(sentence) or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
     quoted, asked = (values_of(figure.units_of()) for figure in known[:2])
-    asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] == PERCENT)
+    worded = {PERCENT, THING} if concludes else {PERCENT}
+    asked += tuple(each for each in values_of(known[-1].units_of()) if each[1] in worded)
     found = _one_apart(asked) if concludes else frozenset()
     money = [each for each in before.units_of() if each[1] in MONEY]
     for _ in range(MOST_PASSES):
@@ -72,7 +76,7 @@ def derived_numbers(
         )
         found |= _results(shown, asked, hidden, concludes=bool(concludes))
         prices = tuple(dict.fromkeys(each for each in (*shown, *quoted) if each[1] in MONEY))
-        found |= _by_periods(prices, (*ratios, *_hours_of(shown, said.times)))
+        found |= _by_periods(prices, (*ratios, *_in_larger_units(shown, sentence)))
         found |= _totals(shown, prices) if concludes else frozenset()
     return found
 
@@ -93,10 +97,13 @@ def _one_apart(asked: tuple[Value, ...]) -> Derived:
     return frozenset((value + step, unit) for value, unit in asked if unit == THING for step in (1, -1))
 
 
-def _hours_of(shown: tuple[Value, ...], times: frozenset[int]) -> tuple[float, ...]:
-    """The hours that a sentence gives in minutes or as "1 h 30"."""
-    minutes = [value for value, unit in shown if unit == "minute"]
-    return tuple(value / 60 for value in (*minutes, *(time for time in times if time % 60)))
+def _in_larger_units(shown: tuple[Value, ...], sentence: str) -> tuple[float, ...]:
+    """The hours that a sentence gives in minutes or as "1 h 30", and the kilograms in grams.
+
+    "9:30" is a time.
+    """
+    hours = (int(whole) + int(rest) / 60 for whole, rest in _HOURS.findall(sentence))
+    return (*hours, *(value / LARGER[unit] for value, unit in shown if unit in LARGER))
 
 
 def _by_periods(prices: tuple[Value, ...], factors: tuple[float, ...]) -> Derived:
@@ -145,7 +152,11 @@ def _results(
         round_ones = (*whole, *parts) if right < seen else whole
         found.update(each for value in round_ones if value[1] not in MONEY for each in _rounded(value))
         if concludes and len(found) < MOST_RESULTS:
-            further = [_steps(result, other) for result in (*whole, *parts) for other in rest]
+            further = [
+                (*_steps(result, other), _shares(result, other))
+                for result in (*whole, *parts)
+                for other in rest
+            ]
             found.update(value for each in further for several in each for value in several)
             found.update(each for value in whole for each in _converted(value))
     if concludes:

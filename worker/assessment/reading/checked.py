@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import compress, count, islice
 from typing import Final
 
-from worker.assessment.reading.courtesies import asks_back, states_nothing
+from worker.assessment.reading.courtesies import asks_back, says_moment, states_nothing, thanks_back
 from worker.assessment.reading.facts import disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
 from worker.assessment.text.once import once
@@ -21,7 +21,7 @@ from worker.model import Quote, ReadSentence, Verdict
 UNPROVEN: Final = 0.0
 """Support of a sentence that the judge does not support, or whose verdict does not stand."""
 NEEDS_NONE: Final = 1.0
-"""Support of a draft that asks and states nothing."""
+"""Support of a draft that states nothing, and asks or thanks."""
 ASKED_NOTHING: Final = 1.0
 """Relevance of a draft that is checked without a message: there is no question that it can miss."""
 
@@ -31,7 +31,7 @@ class CheckedReading:
     """A draft, read and checked.
 
     Attributes:
-        asks_back: whether the draft states nothing and asks its reader for something.
+        needs_none: whether the draft states nothing, and asks its reader for something or thanks for praise.
         relevance: 0..1, probability that the draft answers the question.
         left_out: what the draft leaves out of the question; often empty.
     """
@@ -39,13 +39,13 @@ class CheckedReading:
     sentences: tuple[ReadSentence, ...]
     relevance: float
     left_out: str = ""
-    asks_back: bool = False
+    needs_none: bool = False
 
     @property
     def support(self) -> float:
-        """0..1, support of the worst sentence; of a draft that states nothing 1 if it asks back, else 0."""
+        """0..1, support of the worst sentence; of a draft that states nothing 1 if it needs none, else 0."""
         stated = (each.support for each in self.sentences if each.support is not None)
-        return min(stated, default=NEEDS_NONE if self.asks_back else UNPROVEN)
+        return min(stated, default=NEEDS_NONE if self.needs_none else UNPROVEN)
 
     @property
     def promises(self) -> bool:
@@ -59,8 +59,10 @@ class CheckedReading:
 
     @property
     def unquoted(self) -> bool:
-        """Whether a sentence is called supported without a quote that stands in the passages."""
-        return any(each.verdict is Verdict.SUPPORTED and not each.quotes for each in self.sentences)
+        """Whether a sentence that is called supported needs a quote that stands in the passages."""
+        return any(
+            each.verdict is Verdict.SUPPORTED and not (each.quotes or each.support) for each in self.sentences
+        )
 
 
 def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading:
@@ -69,7 +71,8 @@ def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading
     sentences = tuple(_checked(text, span, each, request) for text, span, each in read)
     return CheckedReading(
         sentences=sentences,
-        asks_back=asks_back(request.sentences) and all(each.support is None for each in sentences),
+        needs_none=all(each.support is None for each in sentences)
+        and (asks_back(request.sentences) or thanks_back(request)),
         relevance=(reading.relevance or 0.0) if request.question else ASKED_NOTHING,
         left_out=reading.left_out,
     )
@@ -85,6 +88,9 @@ def _checked(
     text: str, span: tuple[int, int], read: SentenceReading, request: ReadingRequest
 ) -> ReadSentence:
     found = [located(quote, request.passages) for quote in read.quotes]
+    if None in found and any(found):
+        given = zip(found, read.quotes, strict=True)
+        found = [each or _only_amount(quote, request.passages) for each, quote in given]
     standing = (quote for quote in found if quote is not None)
     quotes = tuple(
         dict.fromkeys(each for each in standing if not _instructs(request.passages[each.passage - 1]))
@@ -104,6 +110,8 @@ def _checked(
         )
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
         support = UNPROVEN if against else read.probability
+    elif read.verdict is Verdict.SUPPORTED and says_moment(text, request.written, request.evidence):
+        support = read.probability
     elif read.verdict is Verdict.NO_CLAIM:
         draft = " ".join(request.sentences)
         nothing = states_nothing(text, draft=draft, asked=request.asked, passages=request.evidence)
@@ -119,7 +127,7 @@ def _checked(
     )
 
 
-_CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、]|[.!?](?=\s|$)")
+_CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、،؛؟]|[.!?](?=\s|$)")
 _PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
 """Letters and digits of a spaced script below which a quote could stand anywhere ("yes", "9 am")."""
@@ -146,6 +154,18 @@ def located(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
         if wanted in folded_signs(title):
             return Quote(passage=number, start=None, end=None)
     return None
+
+
+def _only_amount(quote: str, passages: Sequence[tuple[str, str]]) -> Quote | None:
+    """The place of an amount ("95 euros") that stands in passages once; it may add to a longer quote."""
+    if not (any(map(str.isdigit, quote)) and len(word_tokens(quote)) > 1):
+        return None
+    words = re.compile(rf"(?<!\w){re.escape(quote.strip())}(?!\w)")
+    places = [(number, each) for number, (_, text) in enumerate(passages, 1) for each in words.finditer(text)]
+    if len(places) != 1:
+        return None
+    number, place = places[0]
+    return Quote(passage=number, start=place.start(), end=place.end())
 
 
 def _whole_sentence(wanted: str, passages: Sequence[tuple[str, str]]) -> Quote | None:

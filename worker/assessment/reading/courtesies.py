@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.assessment.non_answers import only_refers
+from worker.assessment.reading.amounts import missing_figures
+from worker.assessment.reading.dates import missing_dates, without_date_names
 from worker.assessment.reading.facts import disagreements
 from worker.assessment.reading.languages import content_of
+from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.polarity import headed
+from worker.assessment.text.acknowledgements import has_content_signs
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import is_unspaced
+from worker.model import MessageRole
 
 MOST_WORDS: Final = 2
 """Content words of a sentence too short to state much ("These things happen!")."""
@@ -63,6 +68,16 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
     return is_short and said.isdisjoint(content_of(passages))
 
 
+def says_moment(sentence: str, written: str, passages: str) -> bool:
+    """Whether a sentence says the day or the time of the message, and nothing that the passages speak of."""
+    said = content_of(without_date_names(sentence))
+    if not written or _word_count(said) > MOST_WORDS or not said.isdisjoint(content_of(passages)):
+        return False
+    texts = {"draft": sentence, "quoted": written, "asked": ""}
+    days = missing_dates(sentence, **texts, passages="", written=written)
+    return not days and not missing_figures(sentence, **texts, beside="", question="", written=written)
+
+
 def _word_count(units: frozenset[str]) -> int:
     """The words of a sentence; a word of a script without spaces has about so many pairs of letters."""
     pairs = sum(map(is_unspaced, units))
@@ -76,6 +91,16 @@ _HEADS: Final = (":", "：")
 def asks_back(sentences: Sequence[str]) -> bool:
     """Whether sentences ask, beside greetings, thanks and regret; "Done!" or "Yes." would be an answer."""
     return any(map(_asks, sentences)) and all(_asks(each) or _is_opening(each) for each in sentences)
+
+
+def thanks_back(request: ReadingRequest) -> bool:
+    """Whether a draft begins with thanks, for a message that asks for nothing and follows no other one."""
+    first = folded_text(next(iter(request.sentences), ""))
+    thanks = list_pattern("thanks_heads").search(first) and list_pattern("agreeing").search(first) is None
+    is_second = [role for role, _ in request.conversation[-1:]] == [MessageRole.USER]
+    if not thanks or is_second or has_content_signs(request.question):
+        return False
+    return all(_is_opening(each) or _is_wish(folded_text(each)) for each in request.sentences)
 
 
 def _is_opening(sentence: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from calendar import month_name, monthrange
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
@@ -24,7 +25,7 @@ from worker.assessment.text.wordlists import (
     phrase_pattern,
 )
 
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko")
+ORDINAL_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ar")
 WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
 WEEKEND: Final = frozenset({"day5", "day6"})
 EVERY_DAY: Final = WORKING_DAYS | WEEKEND
@@ -36,7 +37,7 @@ MONTHS: Final = frozenset(f"month{number}" for number in range(1, 13))
 def named_dates(text: str) -> frozenset[str]:
     """The days and months of a text, as ``day0`` (Monday) and ``month1`` (January); ranges are filled."""
     folded = folded_text(text)
-    pattern, names = _names()
+    pattern, names = _names(folded.isascii())
     matches = list(pattern.finditer(folded))
     ends = [
         _RANGE.fullmatch(folded, one.end(), other.start()) is not None
@@ -78,7 +79,7 @@ def missing_dates(
     doubted = said - covered_dates(quoted) - covered_dates(asked)
     if not doubted:  # as of most sentences
         return []
-    missing = doubted - covered_dates(passages) - covered_dates(written)
+    missing = doubted - covered_dates(passages) - _near_dates(written)
     for kind in (EVERY_DAY, MONTHS):
         of_quotes = named_dates(quoted) & kind
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
@@ -87,6 +88,47 @@ def missing_dates(
         counted = counted_days(f"{quoted}\n{passages}\n{asked}\n{written}")
         missing -= {f"month{month}" for month, _ in counted} | _left_out(sentence, quoted)
     return sorted(missing)
+
+
+def without_known_days(sentence: str, evidence: str, written: str) -> tuple[str, frozenset[str]]:
+    """A sentence without its calendar days that are the message's, the next or counted; and the others."""
+    if MONTHS.isdisjoint(named_dates(sentence)):
+        return sentence, frozenset()
+    folded = folded_text(sentence)
+    beside = [*_days_beside(folded)]
+    if not beside:
+        return sentence, frozenset()
+    known = {(each.month, each.day) for each in near_days(written)} | counted_days(f"{evidence}\n{written}")
+    pieces, at, others = [], 0, set()
+    for (start, end), month, day in beside:
+        if (month, day) not in known:
+            others.add(str(day))
+            continue
+        year = _YEAR_AFTER.match(folded, end)
+        is_known = year is not None and year[1] in f"{evidence}{written}"
+        pieces.append(folded[at:start])
+        at = year.end() if year and is_known else end
+    return " ".join((*pieces, folded[at:])), frozenset(others)
+
+
+@once
+def near_days(written: str) -> tuple[date, ...]:
+    """The day of a message and the next, from the text that model and judge read; empty without one."""
+    found = _WRITTEN.match(written)
+    if found is None:
+        return ()
+    day = date(int(found[3]), [*month_name].index(found[2]), int(found[1]))
+    return day, day + timedelta(days=1)
+
+
+def without_date_names(text: str) -> str:
+    """Folded text without the names of days and months."""
+    return _names(text.isascii())[0].sub(" ", folded_text(text))
+
+
+def _near_dates(written: str) -> frozenset[str]:
+    near = near_days(written)
+    return frozenset(name for each in near for name in (f"day{each.weekday()}", f"month{each.month}"))
 
 
 def _left_out(sentence: str, quoted: str) -> frozenset[str]:
@@ -146,7 +188,7 @@ def counted_ordinals(text: str) -> frozenset[tuple[str, str]]:
 @cache
 def _ordinals() -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for language in LANGUAGES[:-1]:
+    for language in ORDINAL_LANGUAGES:
         for value, word in enumerate(ordered_list_words("ordinals", language), start=1):
             found.setdefault(folded_text(word), value)
     return found
@@ -154,15 +196,25 @@ def _ordinals() -> Mapping[str, int]:
 
 def _calendar_days(text: str) -> set[date]:
     """The days that a text names as "1 June" or "June 1", in a leap year and in another."""
-    pattern, names = _names()
-    folded, found = folded_text(text), set()
+    return {
+        date(year, month, day)
+        for _, month, day in _days_beside(folded_text(text))
+        for year in (2024, 2025)
+        if day <= monthrange(year, month)[1]
+    }
+
+
+def _days_beside(folded: str) -> Iterator[tuple[tuple[int, int], int, int]]:
+    """Place, month and day of every calendar day of a folded text, in order: "1 june", "june 1", "28.11."."""
+    pattern, names = _names(folded.isascii())
     for match in pattern.finditer(folded):
-        name = names[match[0]]
-        beside = _DAY_BEFORE.search(folded[max(0, match.start() - LOOK_BACK) : match.start()])
-        beside = beside or _DAY_AFTER.match(folded[match.end() : match.end() + 4])
-        if name.startswith("month") and beside is not None and 1 <= int(beside[1]) <= LEAST_MONTH:
-            found |= {date(year, int(name[5:]), int(beside[1])) for year in (2024, 2025)}
-    return found
+        name, (start, end) = names[match[0]], match.span()
+        first = max(0, start - LOOK_BACK)
+        before = _DAY_BEFORE.search(folded[first:start])
+        after = None if before else _DAY_AFTER.match(folded[end : end + 4])
+        if name.startswith("month") and (beside := before or after) is not None and int(beside[1]):
+            span = (first + before.start(), end) if before else (start, end + beside.end())
+            yield span, int(name[5:]), int(beside[1])
 
 
 @once
@@ -192,12 +244,12 @@ _RANGE: Final = re.compile(
 
 
 @cache
-def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    """A pattern for every name, and what each means."""
+def _names(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, str]]:
+    """A pattern for every name, or for those in texts in ASCII, and what each means."""
     names: dict[str, str] = {}
     for word, name in date_names().items():
         names.setdefault(folded_text(word), name)
-    names = {word: name for word, name in names.items() if len(word) > 2}
+    names = {word: name for word, name in names.items() if len(word) > 2 or word[0].isdigit()}
     names |= {f"thứ {day + 2}": f"day{day}" for day in range(6)}  # Vietnamese days in digits
     plurals = {
         f"{word}s": name
@@ -206,14 +258,16 @@ def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
     }
     names = plurals | names
     spaced = one_of(
-        sorted((word for word in names if word.isascii() or word[0] < "\u3000"), key=len, reverse=True)
+        sorted((word for word in names if word.isascii() or word[-1] < "\u3000"), key=len, reverse=True)
     )
-    unspaced = one_of(sorted((word for word in names if word[0] >= "\u3000"), key=len, reverse=True))
-    return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}"), names
+    unspaced = one_of(sorted((word for word in names if word[-1] >= "\u3000"), key=len, reverse=True))
+    return re.compile(rf"(?<!\w){spaced}(?!\w)" + ("" if is_ascii else f"|{unspaced}")), names
 
 
 _DAY_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?$")
-_DAY_AFTER: Final = re.compile(r"\s(\d{1,2})(?!\d)")
+_DAY_AFTER: Final = re.compile(r"\s?(\d{1,2})(?!\d)")
+_YEAR_AFTER: Final = re.compile(r"(?:st|nd|rd|th)?,?\s(?:de\s)?((?:19|20)\d\d)(?!\d)")
+_WRITTEN: Final = re.compile(r"\w+, (\d+) (\w+) (\d{4})")
 _MONTH_FOLLOWS: Final = re.compile(
     r"(?<!\w)(?:in|until|till|since|from|by|of|early|late|mid|im|bis|seit|ab|anfang|ende|en|de|jusqu'en|depuis|desde"
     r"|hasta|a|di|fino a|da|em|até|tot|vanaf|eind|w|do|od)[\s-]$"
@@ -222,9 +276,7 @@ LOOK_BACK: Final = 12
 """Characters before the name of a month in which its day or its preposition stands."""
 _FROM: Final = ("dan", "den", "tan", "ten")
 """Endings of the Turkish case for the beginning of a range: "mayıstan ekime"."""
-_CLAUSE_END: Final = re.compile(r"[,;:()，、；：]")
+_CLAUSE_END: Final = re.compile(r"[,;:()，、；：،؛]")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-LEAST_MONTH: Final = 28
-"""Days that every month has; counting from a later day is left to the judge."""
 AMBIGUOUS: Final = frozenset({"may", "march", "mars", "mai", "mei", "maj", "marzo"})
 """Names of months that are also everyday words in one of the languages."""

@@ -10,7 +10,7 @@ from typing import Final
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
-from worker.assessment.reading.limits import goes_beyond
+from worker.assessment.reading.limits import drops_limit, goes_beyond
 from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
@@ -66,19 +66,27 @@ def disagreements(
     """
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
-    dropped = dropped_condition(sentence, quoted)
+    dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, question)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
     found = {
         Fact.NUMBER: missing_figures(
-            sentence, draft=draft, quoted=quoted, beside=beside, question=question, asked=asked
+            sentence,
+            draft=draft,
+            quoted=quoted,
+            beside=beside,
+            question=question,
+            asked=asked,
+            written=written,
         ),
         Fact.DATE: missing_dates(
             sentence, draft=draft, quoted=quoted, passages=passages, asked=asked, written=written
         ),
-        Fact.NAME: missing_names(sentence, draft=draft, ground=f"{quoted}\n{passages}\n{asked}"),
+        Fact.NAME: missing_names(
+            sentence, draft=draft, quoted=quoted, ground=f"{quoted}\n{passages}\n{asked}"
+        ),
         Fact.NEGATION: [each for each in (flip, predicate) if each],
         Fact.CONDITION: [dropped] if dropped else [],
         Fact.ADDRESS: missing_addresses(sentence, f"{quoted}\n{passages}"),
@@ -91,8 +99,8 @@ def disagreements(
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs."""
     disagreements(
-        "Yes, 2 days.",
-        draft="Yes, 2 days.",
+        "Yes – 2 days, from Monday at 9 pm.",
+        draft="Yes.",
         quoted="No.",
         beside="No.",
         passages="All 3.",

@@ -39,7 +39,7 @@ def says(name: str, folded: str, language: str | None) -> bool:
 
 def denies(folded: str, language: str | None) -> bool:
     """Whether folded text says that something is not, is closed or is excepted."""
-    return any(says(name, folded, language) for name in ("negating", "lacking", "exceptions"))
+    return any(says(name, folded, language) for name in ("negating", "lacking", "closed", "exceptions"))
 
 
 def restricts(folded: str, language: str | None) -> bool:

@@ -5,13 +5,17 @@ The quotes of a no need no negation then. Which side of the limit the question i
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import Final
 
 from worker.assessment.reading.dates import EVERY_DAY, MONTHS, covered_dates
+from worker.assessment.reading.languages import language_of, restricts, says
 from worker.assessment.reading.numbers import figures
-from worker.assessment.reading.units import BARE, MONEY, amounts
+from worker.assessment.reading.units import BARE, MONEY, THING, amounts
+from worker.assessment.text.wordlists import folded_text, language_pattern
 
+_CLAUSE: Final = re.compile(r"(?:[^,.;:!?\n，。；：！？、،؛؟]|[.,](?=\d))+")
 MOST_NUMBERS: Final = 100
 """Numbers of a text that are compared."""
 
@@ -19,6 +23,31 @@ MOST_NUMBERS: Final = 100
 def goes_beyond(text: str, quoted: str) -> bool:
     """Whether a text names a day, a month, a time or an amount of a kind that the quotes name otherwise."""
     return _other_dates(text, quoted) or _other_figures(text, quoted)
+
+
+def drops_limit(sentence: str, draft: str, quoted: str, question: str) -> str | None:
+    """A word such as "free" that the quotes say within a limit only, while the draft names none, or None.
+
+    A question with an amount of the same unit asks about its side of the limit, which is left to the judge.
+    """
+    if figures(draft).numbers:
+        return None
+    found = language_pattern("lacking", language_of(sentence)).search(folded_text(sentence))
+    if found is None or restricts(folded_text(draft), language_of(draft)):
+        return None
+    language, asked = language_of(quoted), figures(question)
+    units = {unit or THING for unit in asked.units}
+
+    def is_limited(clause: str) -> bool:
+        limit = figures(clause)
+        leaves_out = limit.readings.isdisjoint(asked.readings) and units.isdisjoint(
+            unit or THING for unit in limit.units
+        )
+        limited = says("limiting", clause, language) or restricts(clause, language)
+        return limited and bool(limit.numbers) and leaves_out
+
+    grants = [each for each in _CLAUSE.findall(folded_text(quoted)) if says("lacking", each, language)]
+    return found[0] if grants and all(map(is_limited, grants)) else None
 
 
 def _other_dates(text: str, quoted: str) -> bool:

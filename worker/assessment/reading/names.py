@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from worker.assessment.reading.cldr_names import language_names, short_day_names
 from worker.assessment.reading.dates import AMBIGUOUS, named_dates
-from worker.assessment.reading.languages import language_of
+from worker.assessment.reading.languages import denies, language_of, same_language
+from worker.assessment.reading.units import is_unit
 from worker.assessment.reading.zones import ZONES
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
-from worker.assessment.text.words import TITLES
+from worker.assessment.text.words import TITLES, unaccented_unit
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
-_AFTER_STOP: Final = re.compile(r"(?:^|[.!?¡¿:;–—\"“„(\n]\s*)$")
+_AFTER_STOP: Final = re.compile(r"(?:^|[.!?¡¿:;–—\"“„(|\n]\s*)$")
 _AFTER_TITLE: Final = re.compile(rf"(?<!\w)(?:{TITLES})\.\s*$")
 """Before a name, however the language writes its nouns; the dot ends no sentence."""
 _AFTER_DAY: Final = re.compile(r"(?:^|\W)[Tt]hứ\s$")
@@ -25,23 +27,39 @@ _ABBREVIATION: Final = re.compile(r"(?<!\w)([b-df-hj-np-tv-xz]{2,4})\.")
 """Consonants before a dot, such as "st." and "blvd.": no other word looks like that."""
 NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
 """Languages that write every noun with a capital letter, so that a capital shows no name."""
+_SUFFIX: Final = re.compile(r"(?<=\w{3})'\w+$")
+"""The ending of a Turkish name: "İstanbul'da"."""
 PREFIX: Final = 5
 MOST_BEFORE: Final = 40
 """Characters before a word that are looked at: more than any title and the spaces after it."""
 
 
-def missing_names(sentence: str, *, draft: str, ground: str) -> list[str]:
+def missing_names(sentence: str, *, draft: str, quoted: str, ground: str) -> list[str]:
     """Words written as names inside a sentence that the ground does not have in any form.
 
+    Nor may names that the quotes lack stand in place of those that they have and the draft leaves out.
     A draft that is one word in capitals names something, except yes and no.
     """
-    known = folded_text(ground)
     alone = _ALONE.fullmatch(sentence)
     if alone is not None and sentence == draft and not _is_answer(sentence):
-        return [] if _is_known(folded_text(alone[1]), known) or _is_no_name(alone[1]) else [alone[1]]
-    return [
-        each for each in _names(sentence) if not _is_known(folded_text(each), known) and not _is_no_name(each)
-    ]
+        return _unknown([alone[1]], ground)
+    beyond = _unknown(_names(sentence), quoted)
+    return _unknown(beyond, ground) or _replacing(beyond, sentence, draft, quoted)
+
+
+def _unknown(names: Sequence[str], text: str) -> list[str]:
+    known = folded_text(text) if names else ""
+    return [each for each in names if not _is_known(folded_text(each), known) and not _is_no_name(each)]
+
+
+def _replacing(said: list[str], sentence: str, draft: str, quoted: str) -> list[str]:
+    """The names of a sentence that are not those of the quotes, where the draft has none of the quotes'."""
+    if not said or not same_language(sentence, quoted):
+        return []
+    if denies(folded_text(sentence), language_of(sentence)):  # a no names what is not there
+        return []
+    stated = [each for each in _names(quoted) if not _is_no_name(each)]
+    return said if stated and len(_unknown(stated, draft)) == len(stated) else []
 
 
 def _is_answer(word: str) -> bool:
@@ -51,11 +69,11 @@ def _is_answer(word: str) -> bool:
 
 
 def _is_no_name(word: str) -> bool:
-    """Whether a word is a date or time zone, which is compared apart, or a language: an adjective too."""
+    """Whether a word is a date, unit or zone, which is compared apart, or a language: an adjective too."""
     folded = folded_text(word)
     is_day = not short_day_names().keys().isdisjoint((word, folded))
     is_compared = bool(named_dates(word)) or is_day or folded in AMBIGUOUS or folded in ZONES
-    return is_compared or folded in _languages()
+    return is_compared or folded in _languages() or is_unit(folded)
 
 
 @cache
@@ -82,7 +100,8 @@ def _names(sentence: str) -> list[str]:
 
 
 def _is_known(word: str, ground: str) -> bool:
-    bare = word.rstrip("s'’")
-    return bare[: max(PREFIX, len(bare) - 2)] in ground or any(
-        re.match(".*".join(each), word) for each in _ABBREVIATION.findall(ground)
-    )
+    bare = _SUFFIX.sub("", word.rstrip("s'’"))
+    head = bare[: max(PREFIX, len(bare) - 2)]
+    if head in ground or any(re.match(".*".join(each), word) for each in _ABBREVIATION.findall(ground)):
+        return True
+    return unaccented_unit(head) in unaccented_unit(ground)  # as people type "noel"

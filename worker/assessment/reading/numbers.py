@@ -51,7 +51,7 @@ _HAN_NUMBER: Final = re.compile(
 _HAN_VALUES: Final = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
 
-SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
+SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "tr", "ru", "ar")
 """Languages whose number words ICU spells here; a document may be in any of them."""
 OTHERWISE_A_WORD: Final = {"ten": "en", "dos": "es", "sept": "fr", "seize": "fr", "sete": "pt"}
 """Number words of a language that are everyday words in another ("sac à dos")."""
@@ -205,6 +205,7 @@ def _spelled() -> dict[str, str]:
             word = folded_text(spell.format({"n": value}).replace("\u00ad", "")).replace("-", "")
             if " " not in word:
                 found.setdefault(word, str(value))
+                found.setdefault(word.removesuffix("ة"), str(value))  # before a feminine noun in Arabic
     ambiguous = list_words("number_homographs")
     return {word: value for word, value in found.items() if word not in ambiguous}
 

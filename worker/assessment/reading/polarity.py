@@ -19,7 +19,7 @@ from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
 from worker.assessment.text.words import split_sentences
 
-_CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、]+")
+_CLAUSE: Final = re.compile(r"[^,.;:!?()\n，。；：！？、،؛؟]+")
 _CONTRAST: Final = re.compile(r",\s*(?:and |und |et |y |e )?(?:not|nicht|pas|non|no|não|niet)\s[^,.;:!?]*")
 """The other side of a contrast: "by telephone, not in the portal"."""
 _CONTRACTED: Final = re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)(?!\w)")
@@ -52,7 +52,7 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
         and says("negating", body, language)
         and not (beyond or _says_why(whole, folded, language))
     ):
-        lists = ("negating", "restricting", "privative", "lacking")
+        lists = ("negating", "restricting", "privative", "lacking", "closed")
         return None if any(says(name, folded, language) for name in lists) or lacking(folded) else "no"
     return None
 

@@ -20,7 +20,7 @@ STEM: Final = 6
 """Letters that two forms of a word share at least."""
 _LACKING: Final = re.compile(r"([^\W\d_]{3,})-?(?:free|frei(?:e[nmrs]?)?)(?!\w)|(?<!\w)non-?([^\W\d_]{3,})")
 """A word with what is not there: "gluten-free", "glutenfrei", "non-smoking"."""
-_PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、]+")
+_PART: Final = re.compile(r"[^.,;:!?()\n。，；：！？、،؛؟]+")
 
 
 @dataclass(frozen=True, slots=True)

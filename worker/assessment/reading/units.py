@@ -12,23 +12,9 @@ from worker.assessment.text.wordlists import folded_text, list_words, one_of, ph
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
 BARE: Final = frozenset({"", THING})
-MONEY: Final = frozenset(
-    {
-        "euro",
-        "cent",
-        "dollar",
-        "pound",
-        "yen",
-        "dong",
-        "won",
-        "franc",
-        "lira",
-        "zloty",
-        "riyal",
-        "crown",
-        "real",
-    }
-)
+_CURRENCIES: Final = """euro cent dollar pound yen dong won franc lira zloty riyal crown real yuan rupee ruble
+    hryvnia shekel dirham baht peso"""
+MONEY: Final = frozenset(_CURRENCIES.split())
 """Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
 UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
 _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
@@ -45,11 +31,31 @@ _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "millimeter": (("meter", 0.001),),
     "kilogram": (("gram", 1000),),
     "milliliter": (("liter", 0.001),),
+    "kilobyte": (("megabyte", 1 / 1000), ("megabyte", 1 / 1024)),
     "gigabyte": (("megabyte", 1000), ("megabyte", 1024)),
+    "terabyte": (("megabyte", 1000**2), ("megabyte", 1024**2)),
+    "mile": (("inch", 63_360),),
+    "yard": (("inch", 36),),
+    "foot": (("inch", 12),),
+    "lb": (("ounce", 16),),
 }
 """A unit as the units that can express it; a month has 28 to 31 days."""
-_MONEY_SIGN: Final = re.compile(r"(us\$|r\$|[€$£¥₫₺]|\b(?:eur|usd|gbp|chf|jpy|vnd))\s?$")
-_NEXT_WORD: Final = re.compile(r"[\s\-–]*(?!x\s?\d)(%|[€$£¥₫₺](?!\s?\d)|[^\W\d_]+(?:['-][^\W\d_]+)*)")
+_METRIC: Final[Mapping[str, tuple[str, float, float]]] = {
+    "inch": ("meter", 0, 0.0254),
+    "ounce": ("gram", 0, 28.35),
+    "gallon": ("liter", 0, 3.785),
+    "fahrenheit": ("celsius", 32, 5 / 9),
+}
+"""A unit -> the metric one, what is subtracted first, and the factor."""
+TEMPERATURES: Final = frozenset({"celsius", "fahrenheit"})
+ROUNDED: Final = 0.03
+"""Share by which people round what they convert."""
+_SIGN_BEFORE: Final = re.compile(
+    r"(us\$|r\$|[€$£¥₫₺₽₹₩₪₴฿%]|\b(?:eur|usd|gbp|chf|jpy|vnd|cny|inr|rub|aed|mxn|yüzde))\s?$"
+)
+_NEXT_WORD: Final = re.compile(
+    r"[\s\-–]*(?!x\s?\d)(%|[℃℉]|°\s?[cf]\b|[€$£¥₫₺₽₹₩₪₴฿](?!\s?\d)|[^\W\d_]+(?:['-][^\W\d_]+)*)"
+)
 PERIODS: Final = frozenset({"hour", "day", "week", "month", "year"})
 _RATIOS: Final = {
     ("month", "year"): 12.0,
@@ -68,7 +74,7 @@ _SUFFIX: Final = re.compile(r"(?<=\w\w)'\w+$")
 """The ending of a Turkish word: "TL'dir"."""
 MOST_WORDS: Final = 3
 """Words after a number among which its unit is looked for, up to a function word."""
-_LOOK_BACK: Final = 4
+_LOOK_BACK: Final = 6
 _LOOK_AHEAD: Final = 48
 Amounts = frozenset[tuple[str, float]]
 
@@ -79,7 +85,7 @@ def unit_beside(folded: str, start: int, end: int) -> str:
     Other words may stand between ("14 calendar days"), but none that begins a rate ("2 Abholungen pro Jahr");
     a German unit may end its word ("Kalendertage").
     """
-    sign = _MONEY_SIGN.search(folded[max(0, start - _LOOK_BACK) : start])
+    sign = _SIGN_BEFORE.search(folded[max(0, start - _LOOK_BACK) : start])
     if sign is not None:
         return _units()[sign[1]]
     ahead = folded[end : end + _LOOK_AHEAD]
@@ -101,6 +107,11 @@ def unit_beside(folded: str, start: int, end: int) -> str:
     return unit
 
 
+def is_unit(folded: str) -> bool:
+    """Whether a folded word or sign is a unit."""
+    return folded in _units()
+
+
 def amounts(readings: frozenset[str], unit: str) -> Amounts:
     """A number in every unit that can express it; empty without a unit of measure."""
     if unit in ("", THING):
@@ -108,6 +119,23 @@ def amounts(readings: frozenset[str], unit: str) -> Amounts:
     values = [float(each) for each in readings if each.count(".") <= 1 and len(each) < _LOOK_AHEAD]
     factors = _FACTORS.get(unit, ((unit, 1.0),))
     return frozenset((base, round(value * factor, 2)) for base, factor in factors for value in values)
+
+
+def is_converted(readings: frozenset[str], unit: str, stated: Amounts) -> bool:
+    """Whether a number is a stated amount in units of the other system, about as people round it."""
+    others = [(*_METRIC[base], value) for base, value in stated if base in _METRIC]
+    metric = [(base, (value - zero) * factor) for base, zero, factor, value in others]
+    metric += (
+        (base, value / factor + zero)
+        for base, (its_metric, zero, factor) in _METRIC.items()
+        for other, value in stated
+        if other == its_metric
+    )
+    return any(
+        base == its_base and abs(value - exact) <= max(ROUNDED * abs(exact), base in TEMPERATURES and 0.6)
+        for base, value in amounts(readings, unit)
+        for its_base, exact in metric
+    )
 
 
 def worded_amounts(text: str) -> tuple[tuple[frozenset[str], str], ...]:

@@ -33,11 +33,17 @@ def is_acknowledgement(text: str) -> bool:
     """Whether a message only acknowledges, thanks, praises, laughs or says goodbye, in words or signs."""
     if not text.strip() or len(text) > _MOST_CHARS:
         return False
-    plain = _folded(text)
-    if any(sign in plain for sign in list_words("content_signs")):
+    if has_content_signs(text):
         return False
+    plain = _folded(text)
     units = _units(word_tokens(_kind_signs().sub(" ", plain)))
     return not units or (is_segmented(units, _phrases() | _fillers()) and not is_segmented(units, _fillers()))
+
+
+def has_content_signs(text: str) -> bool:
+    """Whether a message has a question mark, a digit, or a sign of displeasure or haste."""
+    plain = _folded(text)
+    return any(sign in plain for sign in list_words("content_signs"))
 
 
 def is_finished_question(text: str) -> bool:
