@@ -256,7 +256,7 @@ def _names(is_ascii: bool) -> tuple[re.Pattern[str], Mapping[str, str]]:
         for word, name in names.items()
         if word[-1].isalpha() and word.isascii() and word not in AMBIGUOUS
     }
-    names = plurals | names
+    names = {word: name for word, name in (plurals | names).items() if word.isascii() or not is_ascii}
     spaced = one_of(
         sorted((word for word in names if word.isascii() or word[-1] < "\u3000"), key=len, reverse=True)
     )

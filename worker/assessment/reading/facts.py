@@ -97,12 +97,12 @@ def disagreements(
 
 
 def prepare() -> None:
-    """Load the word lists, CLDR names and patterns that the first call needs."""
+    """Load the word lists, CLDR names and patterns that the first call needs, but no language detector."""
     disagreements(
-        "Yes – 2 days, from Monday at 9 pm.",
+        "Yes, 2, Monday 9 pm.",
         draft="Yes.",
-        quoted="No.",
-        beside="No.",
+        quoted="No, 9 pm.",
+        beside="No, 9 pm.",
         passages="All 3.",
         question="When?",
         asked="When?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -51,8 +51,12 @@ _HAN_NUMBER: Final = re.compile(
 _HAN_VALUES: Final = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
 
-SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "tr", "ru", "ar")
-"""Languages whose number words ICU spells here; a document may be in any of them."""
+SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "tr")
+"""Languages in Latin letters whose number words ICU spells here; a document may be in any of them."""
+SPELLED_OTHERWISE: Final = ("ru", "ar")
+"""Others, loaded for the first text in their letters: 3 MB."""
+_OTHER_LETTER: Final = re.compile("[\u0400-\u06ff]")
+"""Cyrillic to Arabic."""
 OTHERWISE_A_WORD: Final = {"ten": "en", "dos": "es", "sept": "fr", "seize": "fr", "sete": "pt"}
 """Number words of a language that are everyday words in another ("sac à dos")."""
 MOST_NUMBERS: Final = 2_000
@@ -176,7 +180,8 @@ def _canonical(number: str) -> str:
 
 def _spelled_places(folded: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, number) of the numbers from 2 that folded text spells in words or in Han figures."""
-    known = _spelled()
+    further = SPELLED_OTHERWISE if _OTHER_LETTER.search(folded) else ()
+    known = _spelled((*SPELLED_LANGUAGES, *further))
     for word in _WORD.finditer(folded):
         value, end = known.get(word[0].replace("-", "")), word.end()
         if value is None and "-" in word[0]:
@@ -196,10 +201,10 @@ def _counts(word: str, folded: str) -> bool:
 
 
 @cache
-def _spelled() -> dict[str, str]:
+def _spelled(languages: Sequence[str]) -> dict[str, str]:
     """Word -> number, without words that mean something else in another of the languages."""
     found: dict[str, str] = {}
-    for language in SPELLED_LANGUAGES:
+    for language in languages:
         spell = MessageFormat("{n, spellout}", language)
         for value in range(2, MOST_SPELLED + 1):
             word = folded_text(spell.format({"n": value}).replace("\u00ad", "")).replace("-", "")
