@@ -9,7 +9,7 @@ from typing import Final
 
 COLLECT_AFTER: Final = (200_000, 20, 20)
 """Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a quarter of a worker's
-CPU with 1,500 events in flight, with 20,000 a sixth (``bench/results/decision-cost.md``). Cycles that wait
+CPU with 1,500 events in flight, with 20,000 a tenth (``bench/results/decision-cost.md``). Cycles that wait
 for it are those of 1,700 failed calls at most."""
 
 
