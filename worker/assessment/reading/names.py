@@ -14,7 +14,7 @@ from worker.assessment.reading.units import is_unit
 from worker.assessment.reading.zones import ZONES
 from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
-from worker.assessment.text.words import TITLES, unaccented_unit
+from worker.assessment.text.words import TITLES, unaccented_text
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
@@ -104,4 +104,4 @@ def _is_known(word: str, ground: str) -> bool:
     head = bare[: max(PREFIX, len(bare) - 2)]
     if head in ground or any(re.match(".*".join(each), word) for each in _ABBREVIATION.findall(ground)):
         return True
-    return unaccented_unit(head) in unaccented_unit(ground)  # as people type "noel"
+    return unaccented_text(head) in unaccented_text(ground)  # as people type "noel"

@@ -73,11 +73,14 @@ def _tone_last(word: str) -> str:
     return "".join(c for c in marks if c not in _TONES) + tone if tone else word
 
 
-@lru_cache(maxsize=CACHED_WORDS)
-def unaccented_unit(unit: str) -> str:
-    """A unit without its marks, as people type Vietnamese on a plain keyboard."""
-    marks = unicodedata.normalize("NFD", unit).replace("đ", "d")
+def unaccented_text(text: str) -> str:
+    """A folded text without its marks, as people type Vietnamese on a plain keyboard."""
+    marks = unicodedata.normalize("NFD", text).replace("đ", "d")
     return "".join(c for c in marks if not unicodedata.combining(c))
+
+
+unaccented_unit = lru_cache(maxsize=CACHED_WORDS)(unaccented_text)
+"""The same of a unit."""
 
 
 STOP: frozenset[str] = list_words("stop") | frozenset(comparable_unit(w) for w in list_words("stop"))
