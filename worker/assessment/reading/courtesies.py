@@ -16,7 +16,7 @@ from worker.assessment.reading.polarity import headed
 from worker.assessment.text.acknowledgements import has_content_signs
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
-from worker.assessment.text.words import is_unspaced
+from worker.assessment.text.words import is_unspaced, text_units
 from worker.model import MessageRole
 
 MOST_WORDS: Final = 2
@@ -65,13 +65,13 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
     if courtesy is not None and _is_regret(folded[courtesy.end() :], said, asked):
         return True
     is_short = len(said) <= MOST_WORDS if courtesy is None else _word_count(said) <= MOST_COURTESY_WORDS
-    return is_short and said.isdisjoint(content_of(passages))
+    return is_short and said.isdisjoint(text_units(passages))
 
 
 def says_moment(sentence: str, written: str, passages: str) -> bool:
     """Whether a sentence says the day or the time of the message, and nothing that the passages speak of."""
     said = content_of(without_date_names(sentence))
-    if not written or _word_count(said) > MOST_WORDS or not said.isdisjoint(content_of(passages)):
+    if not written or _word_count(said) > MOST_WORDS or not said.isdisjoint(text_units(passages)):
         return False
     texts = {"draft": sentence, "quoted": written, "asked": ""}
     days = missing_dates(sentence, **texts, passages="", written=written)
