@@ -234,9 +234,9 @@ def test_an_interrupted_restore_is_repeated(
         killed = shell.spawn("restore", folder, "--programs", str(programs), env={"DATABASE_URL": other})
         redis.xtrim(STREAM, maxlen=1)  # as if killed while it loaded
         if restores:
-            told = next(each for each in doctor(shell, other) if each["check"] == "redis data")
+            checked = next(each for each in doctor(shell, other) if each["check"] == "redis data")
             again = shell.run("restore", folder, env={"DATABASE_URL": other})
-            assert told["found"] == "a restore began and did not end"
+            assert checked["found"] == "a restore began and did not end"
             assert "expected an empty database" in again.err
             create_database(stack.database_url, f"{urlsplit(other).path[1:]}_again")
             other = database_at(stack.database_url, f"{urlsplit(other).path[1:]}_again")

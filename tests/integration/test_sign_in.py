@@ -144,7 +144,7 @@ def test_the_addresses_of_one_ipv6_network_are_one_client(visitors: Visitors) ->
     def tried(address: str) -> int:
         guest = visitors()
         guest.client._transport.client = (address, 50_000)  # type: ignore[attr-defined]
-        return try_password(guest, f"nobody at {address}", "wrong")
+        return try_password(guest, f"stranger at {address}", "wrong")
 
     ended = [tried(f"2001:db8::{number:x}") for number in range(FROM_ADDRESS + 1)]
     other = tried("2001:db8:0:1::1")
