@@ -13,6 +13,7 @@ from db.columns import (
     NOW,
     VACUUMED_BY_COUNT,
     Timestamp,
+    choice,
     index,
     key,
     required,
@@ -39,8 +40,8 @@ ai_decisions: Final = table(
     key("id", sa.Uuid, comment="UUIDv7 made by the worker"),
     required("user_id", sa.Text, comment="the account"),
     *required_texts("event_id", "message_id", "conversation_id", "author_id"),
-    required("scope", sa.Text, comment="chat or comment"),
-    required("decision", sa.Text, comment="ignore, respond or escalate"),
+    *choice("scope", "chat comment"),
+    *choice("decision", "ignore respond escalate"),
     required("confidence", DOUBLE_PRECISION, comment="0..1, see docs/architecture.md"),
     required("reason_code", sa.Text, comment="why, as a stable code"),
     required("reason", sa.Text, comment="one sentence for a reviewer"),
@@ -51,8 +52,6 @@ ai_decisions: Final = table(
     sa.Column("rejection_reason", sa.Text, comment="why the policy rejected the draft, also in test mode"),
     sa.Column("candidate_id", sa.Uuid, comment="whose settings decided; null: those in force"),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
-    sa.CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
-    sa.CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),
     index("ix_ai_decisions_account", "user_id", "created_at", "id"),
     index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at", "id"),
     index("ix_ai_decisions_reason", "reason_code", "created_at", "id"),
@@ -161,7 +160,7 @@ messages: Final = table(
     *required_texts("user_id", "conversation_id"),
     required("message_id", sa.Text, comment="the author's message; a reply carries the same"),
     required("decision_id", sa.Uuid),
-    required("role", sa.Text, comment="user, assistant or agent"),
+    *choice("role", "user assistant agent"),
     required("text", sa.Text),
     required("created_at", Timestamp),
     sa.Column(
@@ -169,7 +168,6 @@ messages: Final = table(
         sa.Text,
         comment="human, machine or loop: what its writer seemed to be; early_edit: not shown yet",
     ),
-    sa.CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
     index("ix_messages_conversation", "user_id", "conversation_id", "id"),
 )
 
@@ -181,10 +179,9 @@ conversations: Final = table(
     required("people_until", Timestamp, comment="people own it until then"),
     required("changed_at", Timestamp, comment="the last change of the owner"),
     required("changed_by", sa.Text, comment="agent or login; empty: an escalation"),
-    required("cause", sa.Text, comment="escalation, agent_message, command or release"),
+    *choice("cause", "escalation agent_message command release"),
     required("changes", sa.Integer, comment="changes of the owner so far"),
     sa.Column("agent_entry", sa.ARRAY(sa.Numeric), comment="newest stream entry of an agent that took it"),
-    sa.CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
     index("ix_conversations_people_until", "people_until"),
     postgresql_with=VACUUMED_BY_COUNT,
 )
@@ -236,13 +233,7 @@ outbox: Final = table(
         "metadata", JSONB, server_default=EMPTY_OBJECT, comment="model and assessment, as they are sent"
     ),
     sa.Column("disclosure", sa.Text, comment="sent before the text, if none was sent in the conversation"),
-    required(
-        "origin",
-        sa.Text,
-        server_default="ai",
-        comment="ai, handoff (the account's text at a handoff) or person",
-    ),
-    sa.CheckConstraint("origin IN ('ai', 'handoff', 'person')", name="origin_known"),
+    *choice("origin", "ai handoff person", "handoff: the account's text at a handoff", server_default="ai"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order

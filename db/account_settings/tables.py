@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 from sqlalchemy.schema import SchemaItem
 
-from db.columns import EMPTY_JSON_LIST, EMPTY_OBJECT, NOW, Timestamp, key, required, table
+from db.columns import EMPTY_JSON_LIST, EMPTY_OBJECT, NOW, Timestamp, choice, key, required, table
 from worker.model import Account
 
 KINDS: Final = get_type_hints(Account)
@@ -47,9 +47,7 @@ def _parts(field: Field[Any]) -> Iterator[SchemaItem]:
     elif get_origin(kind) is tuple:
         yield required(name, JSONB, server_default=EMPTY_JSON_LIST, comment=comment)
     elif issubclass(kind, StrEnum):
-        yield required(name, sa.Text, server_default=str(default), comment=comment)
-        known = ", ".join(f"'{each}'" for each in kind)
-        yield sa.CheckConstraint(f"{name} IN ({known})", name=f"{name}_known")
+        yield from choice(name, " ".join(kind), comment or "", server_default=str(default))
     else:
         stored = default if kind is str else sa.text(str(default).lower())
         yield required(name, PLAIN[kind], server_default=stored, comment=comment)
