@@ -24,14 +24,11 @@ RETRY_S: Final = 1.0
 
 async def sweep_expired_access(site: Site) -> None:
     """Delete expired sessions, sign-ins, counted attempts, links and invitations."""
-    try:
-        now = site.now()
-        async with site.store.writing() as connection:
-            await sessions.delete_expired_sessions(connection, now=now)
-            await sign_ins.delete_expired_sign_ins(connection, now=now)
-            await invitations.delete_expired_invitations(connection, now=now)
-    except StorageUnavailable as error:
-        log.warning("review_sweep_postponed", kind=error.kind)
+    now = site.now()
+    async with site.store.writing() as connection:
+        await sessions.delete_expired_sessions(connection, now=now)
+        await sign_ins.delete_expired_sign_ins(connection, now=now)
+        await invitations.delete_expired_invitations(connection, now=now)
 
 
 async def check_login_rights(site: Site) -> None:
