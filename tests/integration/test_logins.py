@@ -162,7 +162,7 @@ def test_a_worker_works_with_its_own_login(
             eventually(lambda: engine.reply(user_id, event_id), "the reply")
 
     assert decided["reason_code"]
-    assert not [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+    assert not [each for each in logs if each["event"] == "login_has_owner_rights"]
     assert look(url) == SessionLogin(name=LOGINS[Service.WORKER], excess=(), public_temp=False)
 
 
@@ -196,13 +196,13 @@ def test_a_worker_that_logs_in_as_the_owner_says_so(
     """One warning at start names the login and its rights."""
     with capture_logs() as logs, running(database_url, redis_url, sandbox):
         eventually(
-            lambda: [each for each in logs if each["event"] == "worker_login_has_owner_rights"], "the warning"
+            lambda: [each for each in logs if each["event"] == "login_has_owner_rights"], "the warning"
         )
-    warned = [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+    warned = [each for each in logs if each["event"] == "login_has_owner_rights"]
 
     assert warned == [
         {
-            "event": "worker_login_has_owner_rights",
+            "event": "login_has_owner_rights",
             "log_level": "warning",
             "login": "postgres",
             "rights": ["superuser", "owner of ai_decisions", "may create roles"],
@@ -238,13 +238,13 @@ def test_the_review_server_says_when_it_logs_in_as_the_owner(
     """The warning comes at start, and not with the login of the review pages."""
     log, own = tmp_path / "log", tmp_path / "own"
     with serving(database_url, redis_url, log):
-        eventually(lambda: "review_login_has_owner_rights" in log.read_text(), "the warning")
+        eventually(lambda: "login_has_owner_rights" in log.read_text(), "the warning")
     url = service_url(database_url, Service.REVIEW)
     with serving(url, redis_url, own):
         pass
 
     assert "owner of ai_decisions" in log.read_text()
-    assert "review_login_has_owner_rights" not in own.read_text()
+    assert "login_has_owner_rights" not in own.read_text()
     assert look(url) == SessionLogin(name=LOGINS[Service.REVIEW], excess=(), public_temp=False)
 
 
