@@ -19,7 +19,7 @@ from db.schema import logins, migrate
 from db.schema.logins import LOGINS, LoginState, Service
 from db.schema.rights import SessionLogin, session_login
 from sandbox.server import SandboxHandle
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.browser.serving import serving
 from tests.support.fleet_signs import sign_fleet
 from tests.support.pools import in_pool
@@ -123,8 +123,7 @@ def test_a_login_that_may_not_create_roles_is_one_clear_line(database_url: str, 
 
 def test_temporary_tables_are_taken_from_public_again(stack: Stack) -> None:
     """A restored dump has the rights of a new database."""
-    create_database(stack.database_url, "hushgate_restored")
-    url = database_at(stack.database_url, "hushgate_restored")
+    url = create_database(stack.database_url, "hushgate_restored")
     migrate.upgrade(url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("GRANT TEMPORARY ON DATABASE hushgate_restored TO PUBLIC")
@@ -265,8 +264,9 @@ def test_the_doctor_checks_everything_with_the_login_of_the_review_pages(
 ) -> None:
     """It may read the whole audit, so nothing is left unchecked."""
     sign_fleet(shell.environment["REDIS_URL"])
-    create_database(stack.database_url, "hushgate_doctor_of_pages", template)
-    url = service_url(database_at(stack.database_url, "hushgate_doctor_of_pages"), Service.REVIEW)
+    url = service_url(
+        create_database(stack.database_url, "hushgate_doctor_of_pages", template), Service.REVIEW
+    )
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
     found = {row["check"]: row for row in ended.rows}
 
@@ -319,8 +319,7 @@ def test_commands_of_people_work_with_the_login_of_the_review_pages(
 
 def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, template: str) -> None:
     """The login of the review pages reports, retries and drops dead letters, and repairs nothing."""
-    create_database(stack.database_url, "hushgate_repaired", template)
-    owned = database_at(stack.database_url, "hushgate_repaired")
+    owned = create_database(stack.database_url, "hushgate_repaired", template)
     env = {"DATABASE_URL": service_url(owned, Service.REVIEW)}
     with psycopg.connect(owned, autocommit=True) as connection:
         connection.execute(
