@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import note_misspelt, with_pool
+from cli.options import note_misspelt, with_pool, words_of
 from cli.output import emit, emit_csv, fail
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 
@@ -45,7 +45,7 @@ def costs(
         since=_day("--since", since, last - timedelta(days=DAYS - 1)),
         until=last,
     )
-    keys = _keys(by)
+    keys = words_of("--by", by, CostKey)
     rows = [_row(each, keys) for each in with_pool(lambda source: load_costs(source, chosen, keys))]
     columns = (*keys, *SUMS)
     if as_csv:
@@ -53,13 +53,6 @@ def costs(
     else:
         emit(rows, columns)
     note_misspelt(rows, account)
-
-
-def _keys(text: str) -> tuple[CostKey, ...]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in frozenset(CostKey)]:
-        raise fail(f"--by: expected some of {', '.join(CostKey)}, got {unknown[0]!r}")
-    return tuple(dict.fromkeys(CostKey(word) for word in words))
 
 
 def _day(name: str, text: str | None, default: date) -> date:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.options import read_lists, time_of
+from cli.options import read_lists, time_of, words_of
 from cli.output import emit, emit_csv, fail, print_message
 from db.connection import Connection
 from db.figures.reach import FigureFilter
@@ -57,7 +57,7 @@ def errors(
     start = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if not start < end <= start + LONGEST:
         raise fail(f"--since: expected at most {LONGEST.days} days before --until, got {since!r}")
-    dimensions = _dimensions(by)
+    dimensions = words_of("--by", by, ErrorDimension) or tuple(ErrorDimension)
     check_used(account, option="--account")
     report = read_lists(lambda connection: load_report(connection, account, start, end))
     for design in report.designs:
@@ -86,10 +86,3 @@ async def load_report(
         back=-((since - until) // DAY) * DAY,
     )  # fmt: skip
     return await load_error_report(connection, selected, counted)
-
-
-def _dimensions(text: str) -> frozenset[ErrorDimension]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in frozenset(ErrorDimension)]:
-        raise fail(f"--by: expected some of {', '.join(ErrorDimension)}, got {unknown[0]!r}")
-    return frozenset(map(ErrorDimension, words or ErrorDimension))
