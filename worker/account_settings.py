@@ -13,7 +13,6 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any, Final, get_args, get_origin
 
-from phonenumbers import SUPPORTED_REGIONS
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -81,6 +80,8 @@ def _known_language(value: str) -> str:
 
 
 def _known_country(value: str) -> str:
+    from phonenumbers import SUPPORTED_REGIONS  # noqa: PLC0415  # 2 MB that few accounts need
+
     if value.upper() not in SUPPORTED_REGIONS:
         raise ValueError("expected a country code such as de or vn")
     return value

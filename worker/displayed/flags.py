@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
-
-from phonenumbers import SUPPORTED_REGIONS
 
 FURTHER: Final = frozenset(
     [
@@ -40,7 +39,6 @@ FURTHER: Final = frozenset(
     ]
 )
 """Regions with a flag emoji and no telephone numbers of their own (Unicode CLDR)."""
-REGIONS: Final = frozenset(SUPPORTED_REGIONS) | FURTHER
 LETTERS: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
 FIRST: Final = 0x1F1E6
 SUBDIVISION: Final = re.compile("[a-z]{2}[a-z0-9]{1,3}")
@@ -48,9 +46,16 @@ BLANKS: Final = "\u25a1\u25a1"
 """Signs that are no letters, as many as a flag has characters."""
 
 
+@cache
+def _regions() -> frozenset[str]:
+    from phonenumbers import SUPPORTED_REGIONS  # noqa: PLC0415  # 2 MB, and hardly any text has a flag
+
+    return FURTHER.union(SUPPORTED_REGIONS)
+
+
 def is_subdivision(code: str) -> bool:
     """Whether a code can be that of a region's part: ISO 3166-2 without its dash, such as ``gbeng``."""
-    return SUBDIVISION.fullmatch(code) is not None and code[:2].upper() in REGIONS
+    return SUBDIVISION.fullmatch(code) is not None and code[:2].upper() in _regions()
 
 
 def without_flags(text: str) -> str:
@@ -68,4 +73,4 @@ def without_flags(text: str) -> str:
 def _are_flags(letters: str) -> bool:
     names = [chr(ord(letter) - FIRST + ord("A")) for letter in letters]
     pairs = ["".join(names[at : at + 2]) for at in range(0, len(names), 2)]
-    return len(names) % 2 == 0 and REGIONS.issuperset(pairs)
+    return len(names) % 2 == 0 and _regions().issuperset(pairs)

@@ -11,7 +11,6 @@ from html import unescape
 from itertools import chain
 from typing import Final
 
-from phonenumbers import PhoneNumberMatcher
 from stdnum import iban, luhn
 
 from worker.masking.kinds import PersonalKind, PersonalSpan
@@ -143,6 +142,8 @@ def _card_end(text: str, groups: Sequence[tuple[int, int]], first: int) -> int |
 def _phones(text: str, *, countries: Sequence[str]) -> Iterator[PersonalSpan]:
     if PHONE_DIGITS.search(text) is None:
         return
+    from phonenumbers import PhoneNumberMatcher  # noqa: PLC0415  # 2 MB that only masking needs
+
     found = {
         (match.start, match.end)
         for country in countries or (None,)
