@@ -145,9 +145,9 @@ class Settings(
         description="Log level; texts of users are logged at DEBUG only.",
     )
     beat_file: str = Field(
-        default="celerybeat-schedule",
+        default="",
         alias="HUSHGATE_BEAT_FILE",
-        description="File with the schedule of beat.",
+        description="File that keeps the schedule of beat over restarts, also for probes. Empty: none.",
     )
     heartbeat_file: str = Field(
         default="",
