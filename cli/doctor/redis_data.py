@@ -55,10 +55,7 @@ async def _emptied(settings: Settings, redis: Redis) -> Emptied | None:
 
 
 LAST_ID: Final = f"{2**64 - 1}-{2**64 - 1}".encode()
-NO_FURTHER: Final = (
-    "when nothing waits in it and all consumers have read it, DEL the stream; after the stream of events also"
-    " hushgate repair --fix entries-uncounted --yes (docs/recovery.md)"
-)
+NO_FURTHER: Final = "when nothing waits in it and all consumers have read it, DEL it (docs/recovery.md)"
 
 
 def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
