@@ -156,8 +156,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.ENDING,
         file="worker/endings.py",
-        right="ending = _replied(Reason.REPLIED, draft",
-        wrong="ending = _replied(Reason.PARTIAL_REPLY, draft",
+        right="return _replied(Reason.REPLIED, draft",
+        wrong="return _replied(Reason.PARTIAL_REPLY, draft",
     ),
     Mutation(
         law=Law.JOBS,

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sized
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from typing import Final, TypeVar
@@ -35,6 +36,7 @@ from worker.settings import (
 
 Known = TypeVar("Known", bound=Environment)
 Value = TypeVar("Value")
+Word = TypeVar("Word", bound=StrEnum)
 REACH_S: Final = 10.0
 
 
@@ -165,6 +167,14 @@ def time_of(option: str, text: str | None) -> datetime | None:
         raise fail(
             f"{option}: expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
         ) from error
+
+
+def words_of(option: str, text: str, known: type[Word]) -> tuple[Word, ...]:
+    """The words between commas, each once."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in frozenset(known)]:
+        raise fail(f"{option}: expected some of {', '.join(known)}, got {unknown[0]!r}")
+    return tuple(dict.fromkeys(map(known, words)))
 
 
 def who() -> str:

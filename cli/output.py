@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.exit_codes import ExitCode
+from worker.spreadsheet import harmless
 
 errors: Final = Console(stderr=True, soft_wrap=True)
 screen: Final = Console()
@@ -48,6 +50,15 @@ def emit_json(row: Mapping[str, Any]) -> None:
     """One JSON object on one line, flushed, so that a pipe sees it at once."""
     sys.stdout.write(json_text(row) + "\n")
     sys.stdout.flush()
+
+
+def emit_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Print columns of rows as CSV; no text is a formula of a spreadsheet."""
+    written = csv.writer(sys.stdout, lineterminator="\n")
+    written.writerow(columns)
+    for row in rows:
+        values = (row[name] for name in columns)
+        written.writerow([harmless(printable(each)) if isinstance(each, str) else each for each in values])
 
 
 def json_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Files that commands write, for their owner only: overwritten with --force alone, never left incomplete."""
+"""Files of commands; written ones are for their owner, overwritten with --force alone, never incomplete."""
 
 from __future__ import annotations
 
@@ -8,16 +8,35 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, TextIO, TypeAlias
+from typing import Annotated, BinaryIO, Final, TextIO, TypeAlias
 
 import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import fail
 
-STANDARD_OUTPUT: Final = "-"
+STANDARD: Final = "-"
+"""Standard input or output instead of a file."""
 PRIVATE: Final = 0o600
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+
+
+@contextmanager
+def input_file(path: Path) -> Iterator[BinaryIO]:
+    """The open file; ``-`` is standard input.
+
+    Raises:
+        typer.Exit: it cannot be opened.
+    """
+    if str(path) == STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise fail(f"{path}: {error.strerror}") from error
+    with opened:
+        yield opened
 
 
 @contextmanager
@@ -27,7 +46,7 @@ def output_file(path: Path, force: bool) -> Iterator[TextIO]:  # as Typer read i
     Raises:
         typer.Exit: the file exists and ``force`` is False, or it cannot be written.
     """
-    if str(path) == STANDARD_OUTPUT:
+    if str(path) == STANDARD:
         yield sys.stdout
         sys.stdout.flush()
         return

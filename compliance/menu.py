@@ -6,18 +6,11 @@ from typing import Final
 
 from review.access import Right
 from review.languages import mark
-from review.shell.links import NavigationGroup, NavigationLink
+from review.shell.links import NavigationGroup, nav_link
 from review.shell.menu import MenuEntry, MenuPlace
 
 NAVIGATION: Final = (
-    NavigationLink(
-        title=mark("Appeals"),
-        path="/appeals",
-        right=Right.REVIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="flag",
-        key="f",
-    ),
+    nav_link(mark("Appeals"), "/appeals", Right.REVIEW, NavigationGroup.REVIEWING, "flag", "f"),
 )
 MENU: Final = (
     MenuEntry(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from compliance.appeals import api as appeals_api
@@ -12,7 +12,7 @@ from compliance.appeals.records import AppealState
 from compliance.erasure import api, pages
 from compliance.statements import page as statements_page
 from review.access import Right
-from review.http.page_routes import ACCOUNT, PageHandler, PageRoute, get, post
+from review.http.page_routes import ACCOUNT, PageRoute, api_get, api_post, get, post
 from review.http.parameters import ACCOUNT as ACCOUNT_FILTER
 from review.http.parameters import LIMIT, Parameter, cursor
 from review.typed.kinds import one_of
@@ -23,25 +23,6 @@ ERASURES: Final = ACCOUNT + "/erasures"
 ERASURE: Final = ERASURES + "/{erasure_id}"
 APPEAL: Final = "/appeals/{appeal_id}"
 OF_DECISION: Final = "/decisions/{decision_id}"
-
-
-def _api(
-    right: Right, path: str, name: str, handler: PageHandler, response: type, summary: str, **more: Any
-) -> PageRoute:
-    """A route of the API: a change with ``body`` or ``methods``, else a read."""
-    return PageRoute(
-        path="/api/v1" + path, name=name, handler=handler, right=right, api=True, response=response,
-        summary=summary, **more,
-    )  # fmt: skip
-
-
-def _change(
-    right: Right, path: str, name: str, handler: PageHandler, response: type, summary: str, **more: Any
-) -> PageRoute:
-    """A POST that answers with the changed values."""
-    return _api(right, path, name, handler, response, summary, methods=("POST",), **more)
-
-
 ADMIN, REVIEW, PUBLISH = Right.ADMIN, Right.REVIEW, Right.PUBLISH
 PAGES: Final[tuple[PageRoute, ...]] = (
     get(HOLDS, "holds", pages.show_holds, ADMIN),
@@ -62,54 +43,57 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     post(OF_DECISION + "/appeal", "decision_appeal_post", entering.enter, REVIEW),
     get(ACCOUNT + "/statements/file", "statements_file", statements_page.download_statements, Right.EXPORT),
     get(ACCOUNT + "/statements", "statements", statements_page.show_statements, Right.EXPORT),
-    _api(ADMIN, HOLDS, "api_holds", api.list_holds, api.HoldsBody, "The legal holds of an account"),
-    _change(
-        ADMIN, HOLDS, "api_hold_place", api.place_hold, api.HoldBody, "Place a legal hold",
+    api_get(HOLDS, "api_holds", api.list_holds, ADMIN, api.HoldsBody, "The legal holds of an account"),
+    api_post(
+        HOLDS, "api_hold_place", api.place_hold, ADMIN, api.HoldBody, "Place a legal hold",
         body=api.NewHoldBody, status=201,
     ),
-    _change(
-        ADMIN, HOLD + "/release", "api_hold_release", api.release_hold, api.HoldBody, "Release a legal hold"
+    api_post(
+        HOLD + "/release", "api_hold_release", api.release_hold, ADMIN, api.HoldBody,
+        "Release a legal hold",
     ),
-    _api(ADMIN, ERASURES, "api_erasures", api.list_erasures, api.ErasuresBody, "The erasures of an account"),
-    _change(
-        ADMIN, ERASURES, "api_erasure_request", api.request_erasure, api.ErasureBody,
+    api_get(
+        ERASURES, "api_erasures", api.list_erasures, ADMIN, api.ErasuresBody, "The erasures of an account",
+    ),
+    api_post(
+        ERASURES, "api_erasure_request", api.request_erasure, ADMIN, api.ErasureBody,
         "Request an erasure: a worker counts what it is about", body=api.NewErasureBody, status=201,
     ),
-    _change(
-        ADMIN, ERASURE + "/confirm", "api_erasure_confirm", api.confirm_erasure, api.ErasureBody,
+    api_post(
+        ERASURE + "/confirm", "api_erasure_confirm", api.confirm_erasure, ADMIN, api.ErasureBody,
         "Let a worker erase what was counted; it cannot be undone",
     ),
-    _change(
-        ADMIN, ERASURE + "/cancel", "api_erasure_cancel", api.cancel_erasure, api.ErasureBody,
+    api_post(
+        ERASURE + "/cancel", "api_erasure_cancel", api.cancel_erasure, ADMIN, api.ErasureBody,
         "Cancel an erasure that is not confirmed",
     ),
-    _api(
-        ADMIN, ERASURE, "api_erasure", api.show_erasure, api.ErasureBody,
+    api_get(
+        ERASURE, "api_erasure", api.show_erasure, ADMIN, api.ErasureBody,
         "One erasure with counts, progress and receipt",
     ),
-    _change(
-        PUBLISH, OF_DECISION + "/appeals", "api_appeal_take", appeals_api.take, appeals_api.AppealBody,
+    api_post(
+        OF_DECISION + "/appeals", "api_appeal_take", appeals_api.take, PUBLISH, appeals_api.AppealBody,
         "Take an appeal against a decision; the same text again is the same appeal",
         body=appeals_api.NewAppealBody, status=201, also={200: "The same appeal, which was stored before"},
     ),
-    _change(
-        PUBLISH, OF_DECISION + "/appeal-link", "api_appeal_link", appeals_api.make_link,
+    api_post(
+        OF_DECISION + "/appeal-link", "api_appeal_link", appeals_api.make_link, PUBLISH,
         entering.AppealLink,
         "A signed link with which the author of the message appeals and reads the outcome", status=201,
     ),
-    _api(
-        REVIEW, "/appeals", "api_appeals", appeals_api.list_appeals, appeals_api.AppealsBody,
+    api_get(
+        "/appeals", "api_appeals", appeals_api.list_appeals, REVIEW, appeals_api.AppealsBody,
         "Appeals: open ones, the first due first, or decided ones, newest first",
-        query=(
+query=(
             ACCOUNT_FILTER,
             Parameter(name="state", text="State", kind=one_of(*AppealState), default=AppealState.OPEN.value),
             cursor(UUID),
             LIMIT,
         ),
     ),
-    _api(REVIEW, APPEAL, "api_appeal", appeals_api.get_appeal, appeals_api.AppealBody, "One appeal"),
-    _change(
-        REVIEW, APPEAL + "/outcome", "api_appeal_outcome", appeals_api.decide, appeals_api.AppealBody,
+    api_get(APPEAL, "api_appeal", appeals_api.get_appeal, REVIEW, appeals_api.AppealBody, "One appeal"),
+    api_post(
+        APPEAL + "/outcome", "api_appeal_outcome", appeals_api.decide, REVIEW, appeals_api.AppealBody,
         "Decide an appeal; people who ruled on the decision cannot", body=appeals_api.NewOutcomeBody,
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Column, DateTime, Index, MetaData, Table, Text, func, text
+from sqlalchemy import CheckConstraint, Column, DateTime, Index, MetaData, Table, Text, func, text
 from sqlalchemy.schema import SchemaItem
 
 NAMES: Final = {
@@ -50,6 +50,17 @@ def required(name: str, *kind: Any, **options: Any) -> Column[Any]:
 def required_texts(*names: str) -> tuple[Column[Any], ...]:
     """Columns of text without NULL."""
     return tuple(required(name, Text) for name in names)
+
+
+def choice(name: str, words: str, note: str = "", **options: Any) -> tuple[SchemaItem, ...]:
+    """A column of text that holds one of these words, without NULL unless ``options`` say so."""
+    *others, last = words.split()
+    shown = f"{', '.join(others)} or {last}"
+    listed = ", ".join(f"'{word}'" for word in (*others, last))
+    return (
+        Column(name, Text, comment=f"{shown}; {note}" if note else shown, **{"nullable": False} | options),
+        CheckConstraint(f"{name} IN ({listed})", name=f"{name}_known"),
+    )
 
 
 def index(name: str, *columns: Any, where: str | None = None, **options: Any) -> Index:

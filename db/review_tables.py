@@ -7,7 +7,19 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from db.columns import EMPTY_OBJECT, FALSE, NOW, ZERO, Timestamp, index, key, required, required_texts, table
+from db.columns import (
+    EMPTY_OBJECT,
+    FALSE,
+    NOW,
+    ZERO,
+    Timestamp,
+    choice,
+    index,
+    key,
+    required,
+    required_texts,
+    table,
+)
 
 decision_reviews: Final = table(
     "decision_reviews",
@@ -18,23 +30,17 @@ decision_reviews: Final = table(
     required("user_id", sa.Text, comment="the account"),
     sa.Column("person_id", sa.ForeignKey("people.id"), comment="null: from the command line"),
     required("person", sa.Text, comment="login at that time"),
-    required("ruling", sa.Text, comment="agree, overturn, unsure or withdrawn"),
-    sa.Column("corrected_decision", sa.Text, comment="what should have been decided"),
+    *choice("ruling", "agree overturn unsure withdrawn"),
+    *choice("corrected_decision", "ignore respond escalate", "what should have been decided", nullable=True),
     required("reason_code", sa.Text, server_default="", comment="why, as a stable code; empty: none given"),
     required("note", sa.Text, server_default=""),
-    required("effect", sa.Text, server_default="none", comment="none, restored or removed"),
+    *choice("effect", "none restored removed", server_default="none"),
     sa.Column("sealed_until", Timestamp, comment="expiry of what was restored, for an undo"),
-    required("source", sa.Text, comment="page, queue, blind, golden, bulk, cli or appeal"),
+    *choice("source", "page queue blind golden bulk cli appeal"),
     sa.Column("item_id", sa.BigInteger, comment="the queue item it answers"),
     sa.Column("job_id", sa.Uuid, comment="the bulk job it belongs to"),
     sa.Column("withdraws", sa.Uuid, comment="the review that this one takes back"),
     required("created_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("ruling IN ('agree', 'overturn', 'unsure', 'withdrawn')", name="ruling_known"),
-    sa.CheckConstraint("corrected_decision IN ('ignore', 'respond', 'escalate')", name="corrected_known"),
-    sa.CheckConstraint("effect IN ('none', 'restored', 'removed')", name="effect_known"),
-    sa.CheckConstraint(
-        "source IN ('page', 'queue', 'blind', 'golden', 'bulk', 'cli', 'appeal')", name="source_known"
-    ),
     sa.CheckConstraint("(ruling = 'withdrawn') = (withdraws IS NOT NULL)", name="withdraws_one"),
     index("ix_decision_reviews_decision", "decision_id", "created_at"),
     index("ix_decision_reviews_person", "person_id", "created_at"),
@@ -49,11 +55,10 @@ review_states: Final = table(
     key("decision_id", sa.Uuid),
     required("decision_at", Timestamp),
     required("user_id", sa.Text),
-    required("state", sa.Text, comment="agree, overturn, unsure, disputed or open"),
+    *choice("state", "agree overturn unsure disputed open"),
     required("reviews", sa.Integer, comment="standing reviews"),
     required("last_review", sa.Uuid, comment="the newest review; detects a stale submission"),
     required("updated_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("state IN ('agree', 'overturn', 'unsure', 'disputed', 'open')", name="state_known"),
     index("ix_review_states_state", "state", "decision_at", "decision_id"),
     index("ix_review_states_decision_at", "decision_at", "decision_id"),
 )
@@ -63,7 +68,7 @@ queues: Final = table(
     "queues of decisions for reviewers",
     key("id", sa.Uuid, comment="UUIDv7"),
     required("name", sa.Text, comment="unique among the queues of the same accounts"),
-    required("kind", sa.Text, comment="escalations, sample, second, hand or objections"),
+    *choice("kind", "escalations sample second hand objections"),
     required(
         "definition",
         JSONB,
@@ -77,9 +82,6 @@ queues: Final = table(
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),
     sa.Column("closed_at", Timestamp),
-    sa.CheckConstraint(
-        "kind IN ('escalations', 'sample', 'second', 'hand', 'objections')", name="kind_known"
-    ),
     sa.CheckConstraint("lease_s BETWEEN 10 AND 86400", name="lease_sane"),
     sa.CheckConstraint("golden_share BETWEEN 0 AND 1 AND second_share BETWEEN 0 AND 1", name="shares"),
     index(
@@ -134,12 +136,11 @@ golden_items: Final = table(
     key("decision_id", sa.Uuid),
     required("decision_at", Timestamp),
     required("user_id", sa.Text),
-    required("ruling", sa.Text, comment="the known answer"),
+    *choice("ruling", "agree overturn unsure"),
     sa.Column("corrected_decision", sa.Text),
     required("note", sa.Text, server_default="", comment="why, shown after the answer"),
     required("created_by", sa.Text),
     required("created_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("ruling IN ('agree', 'overturn', 'unsure')", name="ruling_known"),
 )
 
 retractions: Final = table(
@@ -174,9 +175,9 @@ jobs: Final = table(
     "background jobs that people requested",
     key("id", sa.Uuid, comment="UUIDv7"),
     required("person_id", sa.ForeignKey("people.id")),
-    required("kind", sa.Text, comment="export, bulk_review or bulk_undo"),
+    *choice("kind", "export bulk_review bulk_undo"),
     required("params", JSONB, comment="filters, format or ruling"),
-    required("state", sa.Text, server_default="queued"),
+    *choice("state", "queued running done failed cancelled", server_default="queued"),
     required("done", sa.BigInteger, server_default=ZERO),
     sa.Column("total", sa.BigInteger, comment="counted when the job was requested"),
     sa.Column("position", sa.Text, comment="cursor from which the job continues after a crash"),
@@ -185,8 +186,6 @@ jobs: Final = table(
     sa.Column("alive_at", Timestamp, comment="heartbeat of the server that runs it"),
     sa.Column("cancel_at", Timestamp, comment="when its owner cancelled it"),
     sa.Column("finished_at", Timestamp),
-    sa.CheckConstraint("kind IN ('export', 'bulk_review', 'bulk_undo')", name="kind_known"),
-    sa.CheckConstraint("state IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="state_known"),
     index("ix_jobs_person_id", "person_id", "created_at"),
     index("ix_jobs_waiting", "created_at", where="state = ANY (ARRAY['queued'::text, 'running'::text])"),
 )

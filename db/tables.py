@@ -8,13 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, JSONPATH
 
 from db.columns import (
-    EMPTY_LIST,
     EMPTY_OBJECT,
     FALSE,
     NOW,
-    TRUE,
     VACUUMED_BY_COUNT,
     Timestamp,
+    choice,
     index,
     key,
     required,
@@ -34,228 +33,6 @@ TOPICS_OF: Final = "(snapshot_json #> '{assessment,learning_suggestions}')"
 """The topics that documents lack."""
 HAS_TOPICS: Final = f"jsonb_typeof({TOPICS_OF}) = 'array' AND {TOPICS_OF} <> '[]'"
 
-HANDOFF_SETTINGS: Final = {
-    "handoff_texts": "language -> text to the author at a handoff; empty: none",
-    "handoff_texts_closed": "language -> text outside business hours; empty: as handoff_texts",
-    "escalation_actions": "reason code or matched rule -> escalate or silence",
-    "escalation_queues": "matched rule, label:<name>=<value>, reason code or * -> queue",
-    "business_hours": "weekday -> ranges such as 09:00-17:00; empty: always open",
-}
-"""Columns of ``ai_rules`` whose values are objects of texts."""
-
-ai_rules: Final = table(
-    "ai_rules",
-    "one row per change of an account's settings",
-    key("user_id", sa.Text, comment="the account"),
-    key("version", sa.Integer, comment="one more with every change; the newest is in force"),
-    required("ai_control_enabled", sa.Boolean, server_default=FALSE),
-    required("ai_enabled_for_chats", sa.Boolean, server_default=FALSE),
-    required("ai_enabled_for_comments", sa.Boolean, server_default=FALSE),
-    required("flagged_keywords", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="whole words"),
-    required("flagged_phrases", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="whole phrases"),
-    required("allowed", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="cancels hits inside them"),
-    required("rule_level", sa.Text, server_default="default", comment="default or strict"),
-    required("rules_on_reply", sa.Boolean, server_default=TRUE),
-    required("rules_on_passages", sa.Boolean, server_default=FALSE),
-    required("injection_check", sa.Boolean, server_default=TRUE),
-    required(
-        "reply_links",
-        sa.ARRAY(sa.Text),
-        server_default=sa.text("'{passages}'"),
-        comment="passages and domains to which replies may link; empty: none",
-    ),
-    required(
-        "moderation_thresholds",
-        JSONB,
-        server_default=EMPTY_OBJECT,
-        comment="category -> 0..1; others follow the API's own flag",
-    ),
-    required("moderation_failure", sa.Text, server_default="hold", comment="hold, block or allow"),
-    required("hold_max_s", DOUBLE_PRECISION, server_default=sa.text("3600")),
-    required(
-        "moderators",
-        JSONB,
-        server_default=sa.text("'[]'::jsonb"),
-        comment="in order; empty: the moderation API alone",
-    ),
-    required("moderation_combination", sa.Text, server_default="any", comment="any, all or first"),
-    required("reply_max_age_s", DOUBLE_PRECISION, server_default=sa.text("86400")),
-    required(
-        "shedding",
-        sa.Text,
-        server_default="oldest_first",
-        comment="which messages are answered first under overload",
-    ),
-    required("languages", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="of replies; empty: any"),
-    required("prompt", sa.Text, server_default="", comment="added to the fixed instructions; empty: none"),
-    required("assessment_policy", JSONB, server_default=EMPTY_OBJECT),
-    required("fallback_texts", JSONB, server_default=EMPTY_OBJECT, comment="language -> text"),
-    required(
-        "disclosure_texts",
-        JSONB,
-        server_default=EMPTY_OBJECT,
-        comment="language -> text before the first reply of a conversation; empty: none",
-    ),
-    required(
-        "people_idle_s",
-        DOUBLE_PRECISION,
-        server_default=sa.text("3600"),
-        comment="a conversation returns to the AI after so long without people; 0: never",
-    ),
-    required("mask_personal_data", sa.Boolean, server_default=FALSE, comment="vendors get placeholders"),
-    required(
-        "phone_countries",
-        sa.ARRAY(sa.Text),
-        server_default=EMPTY_LIST,
-        comment="ISO 3166, lower case; their national phone formats are masked",
-    ),
-    required("stale_reply", sa.Text, server_default="discard", comment="discard or send"),
-    required(
-        "loop_replies",
-        sa.Integer,
-        server_default=sa.text("6"),
-        comment="replies in an hour without a sign of a person, then none; 0: no limit",
-    ),
-    required(
-        "burst_window_s",
-        DOUBLE_PRECISION,
-        server_default=sa.text("1.5"),
-        comment="how long a message waits for the author's next one; 0: not at all",
-    ),
-    required("retract_deleted", sa.Boolean, server_default=FALSE),
-    required("retract_flagged", sa.Boolean, server_default=FALSE),
-    required("reply_mode", sa.Text, server_default="auto", comment="auto or suggest"),
-    required(
-        "auto_reasons",
-        sa.ARRAY(sa.Text),
-        server_default=EMPTY_LIST,
-        comment="with suggest, reasons whose replies are sent at once",
-    ),
-    sa.Column(
-        "auto_from_confidence",
-        DOUBLE_PRECISION,
-        comment="with suggest, the confidence from which replies are sent at once; null: none",
-    ),
-    required(
-        "keep_drafts_days",
-        DOUBLE_PRECISION,
-        server_default=sa.text("30"),
-        comment="how long drafts that were not sent are kept",
-    ),
-    required(
-        "keep_quarantine_days",
-        DOUBLE_PRECISION,
-        server_default=sa.text("30"),
-        comment="how long flagged exchanges are kept sealed",
-    ),
-    sa.CheckConstraint("keep_quarantine_days BETWEEN 30 AND 366", name="keep_quarantine_days_bounded"),
-    *(
-        sa.Column(name, DOUBLE_PRECISION, comment="US dollars for models; null: no budget")
-        for name in ("budget_day_usd", "budget_month_usd")
-    ),
-    *(
-        sa.Column(name, sa.Integer, comment="over the whole fleet; null: no limit")
-        for name in ("requests_per_min", "tokens_per_min", "concurrent_events")
-    ),
-    sa.CheckConstraint(
-        "requests_per_min > 0 AND tokens_per_min > 0 AND concurrent_events > 0", name="limits_positive"
-    ),
-    required(
-        "budget_action",
-        sa.Text,
-        server_default="alert",
-        comment="alert, suggest or silence, when a budget is spent",
-    ),
-    sa.CheckConstraint("budget_day_usd > 0 AND budget_month_usd > 0", name="budgets_positive"),
-    sa.CheckConstraint("budget_action IN ('alert', 'suggest', 'silence')", name="budget_action_known"),
-    sa.CheckConstraint("reply_mode IN ('auto', 'suggest')", name="reply_mode_known"),
-    sa.CheckConstraint("auto_from_confidence BETWEEN 0 AND 1", name="auto_from_confidence_is_share"),
-    sa.CheckConstraint("keep_drafts_days BETWEEN 1 AND 365", name="keep_drafts_days_bounded"),
-    *(
-        required(name, JSONB, server_default=EMPTY_OBJECT, comment=comment)
-        for name, comment in HANDOFF_SETTINGS.items()
-    ),
-    required("time_zone", sa.Text, server_default="UTC", comment="IANA, of business_hours"),
-    required("holidays", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="dates such as 2026-12-25"),
-    *(
-        sa.CheckConstraint(
-            f"jsonb_typeof({name}) = 'object' AND NOT jsonb_path_exists({name},"
-            " '$.* ? (@.type() <> \"string\")')",
-            name=f"{name}_are_text",
-        )
-        for name in HANDOFF_SETTINGS
-    ),
-    required("appeals_enabled", sa.Boolean, server_default=FALSE),
-    required(
-        "appeal_within_days",
-        DOUBLE_PRECISION,
-        server_default=sa.text("184"),
-        comment="how long after a decision an appeal is taken",
-    ),
-    required(
-        "appeal_due_days",
-        DOUBLE_PRECISION,
-        server_default=sa.text("14"),
-        comment="how long people have to decide an appeal",
-    ),
-    sa.CheckConstraint("appeal_within_days > 0 AND appeal_due_days > 0", name="appeal_days_positive"),
-    required("statements_enabled", sa.Boolean, server_default=FALSE),
-    required(
-        "statement_grounds",
-        JSONB,
-        server_default=EMPTY_OBJECT,
-        comment="reason code -> what a statement of reasons says, see worker/statement_grounds.py",
-    ),
-    sa.CheckConstraint(
-        "jsonb_typeof(statement_grounds) = 'object' AND NOT jsonb_path_exists(statement_grounds,"
-        " '$.* ? (@.type() <> \"string\")')",
-        name="statement_grounds_are_text",
-    ),
-    required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
-    required("record_answers", sa.Boolean, server_default=TRUE, comment="decisions can be replayed"),
-    required("changed_by", sa.Text, server_default=sa.text("current_user")),
-    required("changed_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("version > 0", name="version_positive"),
-    sa.CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
-    sa.CheckConstraint(
-        "jsonb_typeof(moderators) = 'array' AND NOT jsonb_path_exists(moderators,"
-        ' \'$[*] ? (@.type() <> "object" || !exists(@.name ? (@.type() == "string"))'
-        ' || !exists(@.endpoint ? (@.type() == "string")))\')',
-        name="moderators_are_named",
-    ),
-    sa.CheckConstraint(
-        "moderation_combination IN ('any', 'all', 'first')", name="moderation_combination_known"
-    ),
-    sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
-    sa.CheckConstraint("shedding IN ('oldest_first', 'newest_first', 'chats_first')", name="shedding_known"),
-    sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
-    sa.CheckConstraint("rule_level IN ('default', 'strict')", name="rule_level_known"),
-    sa.CheckConstraint("loop_replies BETWEEN 0 AND 10", name="loop_replies_bounded"),
-    sa.CheckConstraint("burst_window_s BETWEEN 0 AND 30", name="burst_window_bounded"),
-    sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
-    sa.CheckConstraint(
-        "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
-        " array_position(allowed, NULL), array_position(languages, NULL)) = 4",
-        name="lists_without_null",
-    ),
-    sa.CheckConstraint(
-        "jsonb_typeof(moderation_thresholds) = 'object' AND NOT jsonb_path_exists(moderation_thresholds,"
-        " '$.* ? (@.type() <> \"number\" || @ < 0 || @ > 1)')",
-        name="thresholds_are_shares",
-    ),
-    sa.CheckConstraint(
-        "jsonb_typeof(fallback_texts) = 'object' AND NOT jsonb_path_exists(fallback_texts,"
-        " '$.* ? (@.type() <> \"string\")')",
-        name="fallback_texts_are_text",
-    ),
-    sa.CheckConstraint(
-        "jsonb_typeof(disclosure_texts) = 'object' AND NOT jsonb_path_exists(disclosure_texts,"
-        " '$.* ? (@.type() <> \"string\")')",
-        name="disclosure_texts_are_text",
-    ),
-    sa.CheckConstraint("jsonb_typeof(assessment_policy) = 'object'", name="assessment_policy_is_object"),
-)
-
 ai_decisions: Final = table(
     "ai_decisions",
     "the audit: one row per accepted event, append-only",
@@ -263,8 +40,8 @@ ai_decisions: Final = table(
     key("id", sa.Uuid, comment="UUIDv7 made by the worker"),
     required("user_id", sa.Text, comment="the account"),
     *required_texts("event_id", "message_id", "conversation_id", "author_id"),
-    required("scope", sa.Text, comment="chat or comment"),
-    required("decision", sa.Text, comment="ignore, respond or escalate"),
+    *choice("scope", "chat comment"),
+    *choice("decision", "ignore respond escalate"),
     required("confidence", DOUBLE_PRECISION, comment="0..1, see docs/architecture.md"),
     required("reason_code", sa.Text, comment="why, as a stable code"),
     required("reason", sa.Text, comment="one sentence for a reviewer"),
@@ -275,8 +52,6 @@ ai_decisions: Final = table(
     sa.Column("rejection_reason", sa.Text, comment="why the policy rejected the draft, also in test mode"),
     sa.Column("candidate_id", sa.Uuid, comment="whose settings decided; null: those in force"),
     sa.CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
-    sa.CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
-    sa.CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),
     index("ix_ai_decisions_account", "user_id", "created_at", "id"),
     index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at", "id"),
     index("ix_ai_decisions_reason", "reason_code", "created_at", "id"),
@@ -385,7 +160,7 @@ messages: Final = table(
     *required_texts("user_id", "conversation_id"),
     required("message_id", sa.Text, comment="the author's message; a reply carries the same"),
     required("decision_id", sa.Uuid),
-    required("role", sa.Text, comment="user, assistant or agent"),
+    *choice("role", "user assistant agent"),
     required("text", sa.Text),
     required("created_at", Timestamp),
     sa.Column(
@@ -393,7 +168,6 @@ messages: Final = table(
         sa.Text,
         comment="human, machine or loop: what its writer seemed to be; early_edit: not shown yet",
     ),
-    sa.CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
     index("ix_messages_conversation", "user_id", "conversation_id", "id"),
 )
 
@@ -405,10 +179,9 @@ conversations: Final = table(
     required("people_until", Timestamp, comment="people own it until then"),
     required("changed_at", Timestamp, comment="the last change of the owner"),
     required("changed_by", sa.Text, comment="agent or login; empty: an escalation"),
-    required("cause", sa.Text, comment="escalation, agent_message, command or release"),
+    *choice("cause", "escalation agent_message command release"),
     required("changes", sa.Integer, comment="changes of the owner so far"),
     sa.Column("agent_entry", sa.ARRAY(sa.Numeric), comment="newest stream entry of an agent that took it"),
-    sa.CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
     index("ix_conversations_people_until", "people_until"),
     postgresql_with=VACUUMED_BY_COUNT,
 )
@@ -460,13 +233,7 @@ outbox: Final = table(
         "metadata", JSONB, server_default=EMPTY_OBJECT, comment="model and assessment, as they are sent"
     ),
     sa.Column("disclosure", sa.Text, comment="sent before the text, if none was sent in the conversation"),
-    required(
-        "origin",
-        sa.Text,
-        server_default="ai",
-        comment="ai, handoff (the account's text at a handoff) or person",
-    ),
-    sa.CheckConstraint("origin IN ('ai', 'handoff', 'person')", name="origin_known"),
+    *choice("origin", "ai handoff person", "handoff: the account's text at a handoff", server_default="ai"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order

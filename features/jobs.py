@@ -11,7 +11,12 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final
 
+import structlog
+
 from features.feature import hook_items
+from worker.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
 
 
 class Process(StrEnum):
@@ -37,7 +42,8 @@ class BackgroundJob:
     Attributes:
         name: in logs and in the metric ``hushgate_job_failures_total``.
         does: what for, in one sentence.
-        every_s: seconds between two runs, of ``start`` the first at once; None of a job with its own pauses.
+        every_s: seconds between two runs, of ``start`` the first at once; what an outage of Postgres ended
+            waits for the next one. None of a job with its own pauses.
         start: of a job without end: ``module:function``, called with ``tasks.wiring.WorkerParts``,
             ``worker.settings.Settings`` (beat) or ``review.http.visit.Site``; or a method of these parts.
     """
@@ -51,7 +57,7 @@ class BackgroundJob:
     def of(self, owner: object) -> Callable[[], Awaitable[None]]:
         """What its process runs, given what ``start`` needs."""
         work = self._work(owner)
-        return work if self.every_s is None else partial(_repeat, work, self.every_s)
+        return work if self.every_s is None else partial(_repeat, self.name, work, self.every_s)
 
     def _work(self, owner: object) -> Callable[[], Awaitable[None]]:
         if callable(self.start):
@@ -63,9 +69,12 @@ class BackgroundJob:
         return method
 
 
-async def _repeat(work: Callable[[], Awaitable[None]], every_s: float) -> None:
+async def _repeat(name: str, work: Callable[[], Awaitable[None]], every_s: float) -> None:
     while True:
-        await work()
+        try:
+            await work()
+        except StorageUnavailable as error:
+            log.warning("job_postponed", job=name, kind=error.kind)
         await asyncio.sleep(every_s)
 
 
@@ -85,6 +94,7 @@ def endless(
 
 
 GARBAGE: Final = "tasks.process.garbage:collect_garbage"
+RUN_JOBS: Final = "review.job_runner:run_jobs"
 JOBS: Final = (
     task("deliver", 10.0, "wakes the relay of replies, in case a nudge was lost"),
     task("escalations", 30.0, "closes escalations that are idle or overturned"),
@@ -127,13 +137,8 @@ JOBS: Final = (
     endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files", "touches the files that probes read"),
     endless(Process.BEAT, "beat_garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
     endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts", "judges alerts and posts changes"),
-    endless(Process.REVIEW, "jobs", "review.job_runner:run_jobs", "runs exports, bulk reviews and undos"),
-    endless(
-        Process.REVIEW,
-        "jobs_beside",
-        "review.job_runner:run_jobs",
-        "a second job beside a large one",
-    ),
+    endless(Process.REVIEW, "jobs", RUN_JOBS, "runs exports, bulk reviews and undos", every_s=1.0),
+    endless(Process.REVIEW, "jobs_beside", RUN_JOBS, "a second job beside a large one", every_s=1.0),
     endless(
         Process.REVIEW,
         "old_jobs",
@@ -149,7 +154,13 @@ JOBS: Final = (
         "deletes expired sessions, links and invitations",
         every_s=300.0,
     ),
-    endless(Process.REVIEW, "queues", "review.queues.queue_filler:run", "fills queues"),
+    endless(
+        Process.REVIEW,
+        "queues",
+        "review.queues.queue_filler:fill_all",
+        "fills queues, for the counts on pages; taking an item fills its queue first",
+        every_s=5.0,
+    ),
 )
 """Of the core; features add theirs by ``Feature.jobs``."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from worker.errors import StorageUnavailable, is_outage
 
 log = structlog.get_logger(__name__)
 
-POLL_S: Final = 1.0
 KEEP_FOR: Final = timedelta(days=7)
 STEP_TRIES: Final = 2
 TOO_SLOW: Final = "The database took too long. Choose fewer decisions, such as those of a shorter time."
@@ -112,23 +110,14 @@ async def _step(site: Site, kind: JobRunnerKind, job: Job) -> Job:
 
 
 async def run_jobs(site: Site) -> None:
-    """Run waiting jobs, one after the other, until cancelled."""
-    while True:
-        try:
-            worked = await run_waiting(site)
-        except StorageUnavailable as error:
-            log.warning("review_storage_unavailable", kind=error.kind)
-            worked = False
-        if not worked:
-            await asyncio.sleep(POLL_S)
+    """Run waiting jobs, one after the other, until none waits."""
+    while await run_waiting(site):
+        pass
 
 
 async def sweep_jobs(site: Site) -> None:
     """Delete expired jobs."""
-    try:
-        async with site.store.writing() as connection:
-            deleted = await jobs.delete_expired_jobs(connection, older_than=KEEP_FOR)
-        if deleted:
-            log.info("exports_swept", jobs=deleted)
-    except StorageUnavailable as error:
-        log.warning("review_storage_unavailable", kind=error.kind)
+    async with site.store.writing() as connection:
+        deleted = await jobs.delete_expired_jobs(connection, older_than=KEEP_FOR)
+    if deleted:
+        log.info("exports_swept", jobs=deleted)

@@ -55,14 +55,11 @@ class LateModeration:
         """Check a batch; an account without a result, or without a budget, holds up no other."""
         if not self.models.connected:
             return
-        try:
-            paused: set[str] = set()
-            for each in await settling.claim_unmoderated(self.pool, self.now(), BATCH):
-                if each.user_id not in paused and (pause := await self._pause_after(each)):
-                    paused.add(each.user_id)
-                    await settling.pause_account(self.pool, each.user_id, self.now() + pause)
-        except StorageUnavailable as error:
-            log.warning("late_moderation_behind", kind=error.kind)
+        paused: set[str] = set()
+        for each in await settling.claim_unmoderated(self.pool, self.now(), BATCH):
+            if each.user_id not in paused and (pause := await self._pause_after(each)):
+                paused.add(each.user_id)
+                await settling.pause_account(self.pool, each.user_id, self.now() + pause)
 
     async def _pause_after(self, exchange: Unmoderated) -> timedelta | None:
         """Check one exchange; how long its account waits when there is no result. A bug stops no other."""

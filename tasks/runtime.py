@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import structlog
 import uvloop
 
-from db.pool import Pool
-from db.schema.rights import session_login
+from db.schema.rights import warn_of_excess
 from features.jobs import Process, jobs_of
 from tasks.metrics import names
 from tasks.process import telemetry
@@ -24,9 +23,8 @@ from tasks.shards.clients import close
 from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
-from worker.errors import StorageUnavailable
 from worker.settings import Settings
-from worker.supervisor import RESTART_S, Supervisor
+from worker.supervisor import Supervisor
 
 if TYPE_CHECKING:  # a worker without metrics does without their library
     from tasks.metrics.endpoint import MetricsEndpoint
@@ -170,16 +168,3 @@ class Runtime:
         await self.parts.pool.close(timeout=5)
         await close(self.parts.redis)
         await self.parts.models.close()
-
-
-async def warn_of_excess(pool: Pool) -> None:
-    """Warn when the login has more rights than a worker needs; once, as soon as Postgres answers."""
-    while True:
-        try:
-            login = await session_login(pool)
-        except StorageUnavailable:
-            await asyncio.sleep(RESTART_S)
-            continue
-        if login.excess:
-            log.warning("worker_login_has_owner_rights", login=login.name, rights=list(login.excess))
-        return

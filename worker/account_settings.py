@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from phonenumbers import SUPPORTED_REGIONS
@@ -56,6 +55,7 @@ from worker.setting_description import (
     SettingKind,
     begins,
     either,
+    setting,
     warn_moderators_changed,
     warn_silenced,
     warn_thresholds_changed,
@@ -138,608 +138,405 @@ class AccountSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
-    ai_control_enabled: Annotated[
-        bool,
-        Setting(
-            title="AI replies",
-            section=Section.REPLIES,
-            sentence="Let the AI answer",
-            help="The main switch: while it is off, nothing is answered.",
-            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
-        ),
-    ]
-    ai_enabled_for_chats: Annotated[
-        bool,
-        Setting(
-            title="AI for chats",
-            section=Section.REPLIES,
-            sentence="in chats",
-            help="Answer chat messages.",
-            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
-        ),
-    ]
-    ai_enabled_for_comments: Annotated[
-        bool,
-        Setting(
-            title="AI for comments",
-            section=Section.REPLIES,
-            sentence="in comments",
-            help="Answer comments.",
-            warnings=warns(RiskText.SWITCHED_ON, begins(True)),
-        ),
-    ]
-    flagged_keywords: Annotated[
-        list[RuleText],
-        Field(max_length=100_000),
-        Setting(
-            title="Keywords",
-            section=Section.RULES,
-            help="Words that stop a message.",
-            document="rules.md",
-        ),
-    ]
-    flagged_phrases: Annotated[
-        list[RuleText],
-        Field(max_length=100_000),
-        Setting(
-            title="Phrases",
-            section=Section.RULES,
-            help="Phrases that stop a message.",
-            document="rules.md",
-        ),
-    ]
-    allowed: Annotated[
-        list[RuleText],
-        Field(max_length=100_000),
-        Setting(
-            title="Allowed texts",
-            section=Section.RULES,
-            help="Texts that cancel a keyword or phrase found inside them.",
-        ),
-    ]
-    rule_level: Annotated[
-        RuleLevel,
-        Field(strict=False),
-        Setting(
-            title="Matching of rules",
-            section=Section.MODERATION,
-            help="How freely keywords and phrases match.",
-            document="rules.md",
-            choices=MappingProxyType(
-                {
-                    RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
-                    RuleLevel.STRICT: "also masked letters, split words and typos; some harmless words match",
-                }
-            ),
-        ),
-    ]
-    rules_on_reply: Annotated[
-        bool,
-        Setting(
-            title="Rules also test the reply",
-            section=Section.MODERATION,
-            help="Keywords and phrases stop a draft as they stop a message.",
-            warnings=warns(RiskText.REPLY_UNTESTED, begins(False)),
-        ),
-    ]
-    rules_on_passages: Annotated[
-        bool,
-        Setting(
-            title="Rules also test passages",
-            section=Section.MODERATION,
-            help="Passages with a keyword or phrase are not shown to the model.",
-            document="screening.md",
-        ),
-    ]
-    injection_check: Annotated[
-        bool,
-        Setting(
-            title="Instructions to the model",
-            section=Section.MODERATION,
-            help="Passages that give instructions to the model are not shown to it, and messages that do are"
-            " not answered.",
-            document="screening.md",
-            warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
-        ),
-    ]
+    ai_control_enabled: bool = setting(
+        title="AI replies",
+        section=Section.REPLIES,
+        sentence="Let the AI answer",
+        help="The main switch: while it is off, nothing is answered.",
+        warnings=warns(RiskText.SWITCHED_ON, begins(True)),
+    )
+    ai_enabled_for_chats: bool = setting(
+        title="AI for chats",
+        section=Section.REPLIES,
+        sentence="in chats",
+        help="Answer chat messages.",
+        warnings=warns(RiskText.SWITCHED_ON, begins(True)),
+    )
+    ai_enabled_for_comments: bool = setting(
+        title="AI for comments",
+        section=Section.REPLIES,
+        sentence="in comments",
+        help="Answer comments.",
+        warnings=warns(RiskText.SWITCHED_ON, begins(True)),
+    )
+    flagged_keywords: Annotated[list[RuleText], Field(max_length=100_000)] = setting(
+        title="Keywords",
+        section=Section.RULES,
+        help="Words that stop a message.",
+        document="rules.md",
+    )
+    flagged_phrases: Annotated[list[RuleText], Field(max_length=100_000)] = setting(
+        title="Phrases",
+        section=Section.RULES,
+        help="Phrases that stop a message.",
+        document="rules.md",
+    )
+    allowed: Annotated[list[RuleText], Field(max_length=100_000)] = setting(
+        title="Allowed texts",
+        section=Section.RULES,
+        help="Texts that cancel a keyword or phrase found inside them.",
+    )
+    rule_level: Annotated[RuleLevel, Field(strict=False)] = setting(
+        title="Matching of rules",
+        section=Section.MODERATION,
+        help="How freely keywords and phrases match.",
+        document="rules.md",
+        choices={
+            RuleLevel.DEFAULT: "whole words and phrases, in any disguise that a reader recognises",
+            RuleLevel.STRICT: "also masked letters, split words and typos; some harmless words match",
+        },
+    )
+    rules_on_reply: bool = setting(
+        title="Rules also test the reply",
+        section=Section.MODERATION,
+        help="Keywords and phrases stop a draft as they stop a message.",
+        warnings=warns(RiskText.REPLY_UNTESTED, begins(False)),
+    )
+    rules_on_passages: bool = setting(
+        title="Rules also test passages",
+        section=Section.MODERATION,
+        help="Passages with a keyword or phrase are not shown to the model.",
+        document="screening.md",
+    )
+    injection_check: bool = setting(
+        title="Instructions to the model",
+        section=Section.MODERATION,
+        help="Passages that give instructions to the model are not shown to it, and messages that do are"
+        " not answered.",
+        document="screening.md",
+        warnings=warns(RiskText.PASSAGES_UNCHECKED, begins(False)),
+    )
     reply_links: Annotated[
-        list[Annotated[str, AfterValidator(_known_link_source)]],
-        Field(max_length=100),
-        Setting(
-            title="Links in replies",
-            section=Section.MODERATION,
-            help="passages: those of the passages that the reply cites, and of the instructions. Domains such"
-            " as shop.example: with their subdomains. Empty: none. A draft with another link is handed to a"
-            " person.",
+        list[Annotated[str, AfterValidator(_known_link_source)]], Field(max_length=100)
+    ] = setting(
+        title="Links in replies",
+        section=Section.MODERATION,
+        help="passages: those of the passages that the reply cites, and of the instructions. Domains such"
+        " as shop.example: with their subdomains. Empty: none. A draft with another link is handed to a"
+        " person.",
+    )
+    moderation_thresholds: dict[Name, ShareNumber] = setting(
+        title="Moderation thresholds",
+        section=Section.MODERATION,
+        help="By category, the score that stops a text; other categories follow the model's own flag.",
+        warnings=warn_thresholds_changed,
+    )
+    moderation_failure: Annotated[FailurePolicy, Field(strict=False)] = setting(
+        title="When moderation is down",
+        section=Section.MODERATION,
+        help="What happens to a message while a moderator does not answer. When it refuses the key, the"
+        " model or the address, no message passes.",
+        warnings=either(
+            warns(RiskText.UNMODERATED, begins(FailurePolicy.ALLOW)),
+            warns(RiskText.HELD, begins(FailurePolicy.HOLD)),
         ),
-    ]
-    moderation_thresholds: Annotated[
-        dict[Name, ShareNumber],
-        Setting(
-            title="Moderation thresholds",
-            section=Section.MODERATION,
-            help="By category, the score that stops a text; other categories follow the model's own flag.",
-            warnings=warn_thresholds_changed,
-        ),
-    ]
-    moderation_failure: Annotated[
-        FailurePolicy,
-        Field(strict=False),
-        Setting(
-            title="When moderation is down",
-            section=Section.MODERATION,
-            help="What happens to a message while a moderator does not answer. When it refuses the key, the"
-            " model or the address, no message passes.",
-            warnings=either(
-                warns(RiskText.UNMODERATED, begins(FailurePolicy.ALLOW)),
-                warns(RiskText.HELD, begins(FailurePolicy.HOLD)),
-            ),
-            choices=MappingProxyType(
-                {
-                    FailurePolicy.HOLD: "wait for it up to the longest hold, then send no reply",
-                    FailurePolicy.BLOCK: "try three times, then send no reply",
-                    FailurePolicy.ALLOW: "try three times, then answer without moderation",
-                }
-            ),
-        ),
-    ]
-    hold_max_s: Annotated[
-        Seconds,
-        Setting(
-            title="Longest hold, seconds",
-            section=Section.MODERATION,
-            help="How long a message waits for moderation before it gets no reply.",
-        ),
-    ]
+        choices={
+            FailurePolicy.HOLD: "wait for it up to the longest hold, then send no reply",
+            FailurePolicy.BLOCK: "try three times, then send no reply",
+            FailurePolicy.ALLOW: "try three times, then answer without moderation",
+        },
+    )
+    hold_max_s: Seconds = setting(
+        title="Longest hold, seconds",
+        section=Section.MODERATION,
+        help="How long a message waits for moderation before it gets no reply.",
+    )
     moderators: Annotated[
-        list[ModeratorSettings],
-        Field(max_length=MOST_MODERATORS),
-        AfterValidator(with_unique_names),
-        Setting(
-            title="Moderators",
-            section=Section.MODERATION,
-            help="What moderates messages and replies; without any, the moderation API alone.",
-            document="moderators.md",
-            warnings=warn_moderators_changed,
+        list[ModeratorSettings], Field(max_length=MOST_MODERATORS), AfterValidator(with_unique_names)
+    ] = setting(
+        title="Moderators",
+        section=Section.MODERATION,
+        help="What moderates messages and replies; without any, the moderation API alone.",
+        document="moderators.md",
+        warnings=warn_moderators_changed,
+    )
+    moderation_combination: Annotated[Combination, Field(strict=False)] = setting(
+        title="Several moderators",
+        section=Section.MODERATION,
+        help="How their results decide about one text.",
+        warnings=warns(RiskText.COMBINED_WEAKER, lambda before, after: before is Combination.ANY != after),
+        choices={
+            Combination.ANY: "all are asked at once, one hit blocks",
+            Combination.ALL: "all are asked at once, only hits of all block",
+            Combination.FIRST: "they are asked in turn, the first that answers decides",
+        },
+    )
+    reply_max_age_s: Seconds = setting(
+        title="Oldest message answered, seconds",
+        section=Section.REPLIES,
+        help="Age of a message since it was written or arrived, whichever is earlier; 86400 is a day.",
+    )
+    shedding: Annotated[Shedding, Field(strict=False)] = setting(
+        title="Answered first under overload",
+        section=Section.REPLIES,
+        help="Counts while more conversations wait than can be decided before their messages are too"
+        " old to be answered. Left out messages end without a reply as SHED.",
+        choices={
+            Shedding.OLDEST_FIRST: "the oldest; the others end when they are too old",
+            Shedding.NEWEST_FIRST: "the newest; the oldest are left out at once",
+            Shedding.CHATS_FIRST: "chats, the oldest first; comments are left out at once",
+        },
+    )
+    languages: Annotated[list[Language], Field(max_length=100)] = setting(
+        title="Languages answered in",
+        section=Section.REPLIES,
+        sentence="Answer only in these languages",
+        help="Codes such as en, de; empty for any.",
+    )
+    prompt: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")] = setting(
+        title="Instructions",
+        section=Section.REPLY,
+        sentence="Tone and instructions for the AI",
+        help="About the account, its tone and its language; they extend the fixed instructions.",
+    )
+    mask_personal_data: bool = setting(
+        title="Mask personal data",
+        section=Section.PRIVACY,
+        help="Vendors get placeholders for e-mail addresses and for phone, card and bank account numbers.",
+        document="personal-data.md",
+        warnings=warns(RiskText.UNMASKED, begins(False)),
+    )
+    phone_countries: Annotated[list[Country], Field(max_length=10)] = setting(
+        title="Countries of phone numbers",
+        section=Section.PRIVACY,
+        help="Codes such as de, vn: their national formats are masked; numbers with + always are.",
+    )
+    assessment_policy: Annotated[dict[str, JsonValue], AfterValidator(_without_nul)] = setting(
+        title="Confidence policy",
+        section=Section.REPLY,
+        sentence="How an answer is checked",
+        help="Name and settings of the policy that assesses a draft.",
+        document="confidence.md",
+        warnings=warns(
+            RiskText.UNASSESSED,
+            lambda before, after: before.get("enabled", True) and after.get("enabled") is False,
         ),
-    ]
-    moderation_combination: Annotated[
-        Combination,
-        Field(strict=False),
-        Setting(
-            title="Several moderators",
-            section=Section.MODERATION,
-            help="How their results decide about one text.",
-            warnings=warns(
-                RiskText.COMBINED_WEAKER, lambda before, after: before is Combination.ANY != after
-            ),
-            choices=MappingProxyType(
-                {
-                    Combination.ANY: "all are asked at once, one hit blocks",
-                    Combination.ALL: "all are asked at once, only hits of all block",
-                    Combination.FIRST: "they are asked in turn, the first that answers decides",
-                }
-            ),
-        ),
-    ]
-    reply_max_age_s: Annotated[
-        Seconds,
-        Setting(
-            title="Oldest message answered, seconds",
-            section=Section.REPLIES,
-            help="Age of a message since it was written or arrived, whichever is earlier; 86400 is a day.",
-        ),
-    ]
-    shedding: Annotated[
-        Shedding,
-        Field(strict=False),
-        Setting(
-            title="Answered first under overload",
-            section=Section.REPLIES,
-            help="Counts while more conversations wait than can be decided before their messages are too"
-            " old to be answered. Left out messages end without a reply as SHED.",
-            choices=MappingProxyType(
-                {
-                    Shedding.OLDEST_FIRST: "the oldest; the others end when they are too old",
-                    Shedding.NEWEST_FIRST: "the newest; the oldest are left out at once",
-                    Shedding.CHATS_FIRST: "chats, the oldest first; comments are left out at once",
-                }
-            ),
-        ),
-    ]
-    languages: Annotated[
-        list[Language],
-        Field(max_length=100),
-        Setting(
-            title="Languages answered in",
-            section=Section.REPLIES,
-            sentence="Answer only in these languages",
-            help="Codes such as en, de; empty for any.",
-        ),
-    ]
-    prompt: Annotated[
-        str,
-        StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$"),
-        Setting(
-            title="Instructions",
-            section=Section.REPLY,
-            sentence="Tone and instructions for the AI",
-            help="About the account, its tone and its language; they extend the fixed instructions.",
-        ),
-    ]
-    mask_personal_data: Annotated[
-        bool,
-        Setting(
-            title="Mask personal data",
-            section=Section.PRIVACY,
-            help="Vendors get placeholders for e-mail addresses and for phone, card and bank account"
-            " numbers.",
-            document="personal-data.md",
-            warnings=warns(RiskText.UNMASKED, begins(False)),
-        ),
-    ]
-    phone_countries: Annotated[
-        list[Country],
-        Field(max_length=10),
-        Setting(
-            title="Countries of phone numbers",
-            section=Section.PRIVACY,
-            help="Codes such as de, vn: their national formats are masked; numbers with + always are.",
-        ),
-    ]
-    assessment_policy: Annotated[
-        dict[str, JsonValue],
-        AfterValidator(_without_nul),
-        Setting(
-            title="Confidence policy",
-            section=Section.REPLY,
-            sentence="How an answer is checked",
-            help="Name and settings of the policy that assesses a draft.",
-            document="confidence.md",
-            warnings=warns(
-                RiskText.UNASSESSED,
-                lambda before, after: before.get("enabled", True) and after.get("enabled") is False,
-            ),
-        ),
-    ]
-    fallback_texts: Annotated[
-        dict[Language, Annotated[str, StringConstraints(max_length=5000, pattern=r"^[^\x00]*$")]],
-        Setting(
-            title="Fallback texts",
-            section=Section.FALLBACKS,
-            sentence="What the customer reads when the AI is not sure",
-            help="By language, the text sent in place of a draft with low confidence.",
-        ),
-    ]
-    disclosure_texts: Annotated[
-        dict[Language, AuthorText],
-        Setting(
-            title="AI disclosure",
-            section=Section.DISCLOSURE,
-            help="By language, a text that says that an AI answers. It is sent before the first reply of a"
-            " conversation; empty: none.",
-        ),
-    ]
-    people_idle_s: Annotated[
-        Seconds,
-        Setting(
-            title="Conversation returns to the AI after, seconds",
-            section=Section.PEOPLE,
-            help="When people have written nothing for so long in a conversation that they own, the AI"
-            " answers in it again; 0: only after a release. For an escalation outside business hours the time"
-            " begins when they open.",
-        ),
-    ]
-    stale_reply: Annotated[
-        StaleReply,
-        Field(strict=False),
-        Setting(
-            title="Reply overtaken by a newer message",
-            section=Section.PEOPLE,
-            help="What happens to a reply when the author wrote again while it was made.",
-            choices=MappingProxyType(
-                {
-                    StaleReply.DISCARD: "discard it and answer the newer message with both in the prompt",
-                    StaleReply.SEND: "send it, then answer the newer message",
-                }
-            ),
-        ),
-    ]
-    loop_replies: Annotated[
-        int,
-        Field(ge=0, le=10),
-        Setting(
-            title="Replies to an automatic replier",
-            section=Section.PEOPLE,
-            help="After so many replies within an hour to messages without a sign of a person, or after an"
-            " automatic reply, the conversation is handed to people once and the AI is silent; 0: never.",
-        ),
-    ]
-    burst_window_s: Annotated[
-        float,
-        Field(ge=0, le=30, allow_inf_nan=False),
-        Setting(
-            title="Wait for further messages, seconds",
-            section=Section.PEOPLE,
-            help="Messages that an author writes in a row are answered once: each waits so long for the"
-            " author's next one, a finished question a third, and the last one is answered with all of them;"
-            " 0: no wait.",
-        ),
-    ]
-    retract_deleted: Annotated[
-        bool,
-        Setting(
-            title="Retract replies to deleted messages",
-            section=Section.PEOPLE,
-            help="When an author deletes a message, the channel is asked to delete the reply to it.",
-        ),
-    ]
-    retract_flagged: Annotated[
-        bool,
-        Setting(
-            title="Retract replies that moderation flags late",
-            section=Section.MODERATION,
-            help="When a text that passed without moderation is flagged later, the channel is asked to delete"
-            " the reply.",
-        ),
-    ]
-    reply_mode: Annotated[
-        ReplyMode,
-        Field(strict=False),
-        Setting(
-            title="Replies",
-            section=Section.APPROVAL,
-            sentence="Answers",
-            help="In accounts that people create, each answer waits for your approval at first. “Switch on"
-            " automatic answers” shows how the last drafts would have gone.",
-            warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
-            choices=MappingProxyType(
-                {
-                    ReplyMode.AUTO: "are sent at once when they are trusted",
-                    ReplyMode.SUGGEST: "wait until a person approves, edits or replaces them",
-                }
-            ),
-        ),
-    ]
-    auto_reasons: Annotated[
-        list[SentReason],
-        Field(max_length=50),
-        Setting(
-            title="Sent without approval, by reason",
-            section=Section.APPROVAL,
-            help="While answers wait for your approval, the reasons whose texts are sent at once: REPLIED,"
-            " PARTIAL_REPLY and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a"
-            " handoff.",
-        ),
-    ]
-    auto_from_confidence: Annotated[
-        ShareNumber | None,
-        Setting(
-            title="Sent without approval, from confidence",
-            section=Section.APPROVAL,
-            help="While answers wait for your approval, a reply with at least this measured confidence is"
-            " sent at once; empty: none.",
-        ),
-    ]
-    keep_drafts_days: Annotated[
-        float,
-        Field(ge=1, le=365, allow_inf_nan=False),
-        Setting(
-            title="Drafts that were not sent are kept, days",
-            section=Section.APPROVAL,
-            help="Reviewers can read and use them so long; then they are deleted.",
-        ),
-    ]
-    keep_quarantine_days: Annotated[
-        float,
-        Field(ge=30, le=366, allow_inf_nan=False),
-        Setting(
-            title="Flagged exchanges are kept, days",
-            section=Section.PRIVACY,
-            help="Flagged messages and drafts are sealed so long, for reviews and appeals; then they are"
-            " deleted. Appeals may need six months.",
-        ),
-    ]
-    budget_day_usd: Annotated[
-        Usd | None,
-        Setting(
-            title="Budget for a day, USD",
-            section=Section.SPENDING,
-            help="What models may cost from midnight to midnight UTC, by known prices; empty: no budget.",
-            document="limits.md",
-        ),
-    ]
-    budget_month_usd: Annotated[
-        Usd | None,
-        Setting(
-            title="Budget for a month, USD",
-            section=Section.SPENDING,
-            help="The same for a calendar month, UTC.",
-        ),
-    ]
-    budget_action: Annotated[
-        BudgetAction,
-        Field(strict=False),
-        Setting(
-            title="When a budget is spent",
-            section=Section.SPENDING,
-            help="Until the next day or month, or until the budget is raised. Decisions in progress end as"
-            " usual.",
-            warnings=warns(RiskText.UNLIMITED, begins(BudgetAction.ALERT)),
-            choices=MappingProxyType(
-                {
-                    BudgetAction.ALERT: "an alert is raised, replies are sent as before",
-                    BudgetAction.SUGGEST: "replies wait until a person approves them",
-                    BudgetAction.SILENCE: "no model is called and nothing is sent",
-                }
-            ),
-        ),
-    ]
-    requests_per_min: Annotated[
-        Amount | None,
-        Setting(
-            title="Calls of models in a minute",
-            section=Section.SPENDING,
-            help="For drafts and judge, over all workers; further events wait. Empty: no limit.",
-        ),
-    ]
-    tokens_per_min: Annotated[
-        Amount | None,
-        Setting(
-            title="Tokens in a minute",
-            section=Section.SPENDING,
-            help="Of the same calls. Empty: no limit.",
-        ),
-    ]
-    concurrent_events: Annotated[
-        Amount | None,
-        Setting(
-            title="Events decided at once",
-            section=Section.SPENDING,
-            help="Over all workers; further events wait. Empty: no limit.",
-        ),
-    ]
-    handoff_texts: Annotated[
-        dict[Language, AuthorText],
-        Setting(
-            title="Text at a handoff",
-            section=Section.HANDOFF,
-            sentence="What the customer reads when people take over",
-            help="By language, the text sent to the author when a conversation is handed to people; empty:"
-            " none. With replies that wait for approval it is sent only for reasons sent without approval.",
-        ),
-    ]
-    handoff_texts_closed: Annotated[
-        dict[Language, AuthorText],
-        Setting(
-            title="Text at a handoff outside business hours",
-            section=Section.HANDOFF,
-            help="By language, sent instead of the text at a handoff; empty: the same text.",
-        ),
-    ]
+    )
+    fallback_texts: dict[
+        Language, Annotated[str, StringConstraints(max_length=5000, pattern=r"^[^\x00]*$")]
+    ] = setting(
+        title="Fallback texts",
+        section=Section.FALLBACKS,
+        sentence="What the customer reads when the AI is not sure",
+        help="By language, the text sent in place of a draft with low confidence.",
+    )
+    disclosure_texts: dict[Language, AuthorText] = setting(
+        title="AI disclosure",
+        section=Section.DISCLOSURE,
+        help="By language, a text that says that an AI answers. It is sent before the first reply of a"
+        " conversation; empty: none.",
+    )
+    people_idle_s: Seconds = setting(
+        title="Conversation returns to the AI after, seconds",
+        section=Section.PEOPLE,
+        help="When people have written nothing for so long in a conversation that they own, the AI"
+        " answers in it again; 0: only after a release. For an escalation outside business hours the time"
+        " begins when they open.",
+    )
+    stale_reply: Annotated[StaleReply, Field(strict=False)] = setting(
+        title="Reply overtaken by a newer message",
+        section=Section.PEOPLE,
+        help="What happens to a reply when the author wrote again while it was made.",
+        choices={
+            StaleReply.DISCARD: "discard it and answer the newer message with both in the prompt",
+            StaleReply.SEND: "send it, then answer the newer message",
+        },
+    )
+    loop_replies: Annotated[int, Field(ge=0, le=10)] = setting(
+        title="Replies to an automatic replier",
+        section=Section.PEOPLE,
+        help="After so many replies within an hour to messages without a sign of a person, or after an"
+        " automatic reply, the conversation is handed to people once and the AI is silent; 0: never.",
+    )
+    burst_window_s: Annotated[float, Field(ge=0, le=30, allow_inf_nan=False)] = setting(
+        title="Wait for further messages, seconds",
+        section=Section.PEOPLE,
+        help="Messages that an author writes in a row are answered once: each waits so long for the"
+        " author's next one, a finished question a third, and the last one is answered with all of them;"
+        " 0: no wait.",
+    )
+    retract_deleted: bool = setting(
+        title="Retract replies to deleted messages",
+        section=Section.PEOPLE,
+        help="When an author deletes a message, the channel is asked to delete the reply to it.",
+    )
+    retract_flagged: bool = setting(
+        title="Retract replies that moderation flags late",
+        section=Section.MODERATION,
+        help="When a text that passed without moderation is flagged later, the channel is asked to delete"
+        " the reply.",
+    )
+    reply_mode: Annotated[ReplyMode, Field(strict=False)] = setting(
+        title="Replies",
+        section=Section.APPROVAL,
+        sentence="Answers",
+        help="In accounts that people create, each answer waits for your approval at first. “Switch on"
+        " automatic answers” shows how the last drafts would have gone.",
+        warnings=warns(RiskText.SENT_AT_ONCE, begins(ReplyMode.AUTO)),
+        choices={
+            ReplyMode.AUTO: "are sent at once when they are trusted",
+            ReplyMode.SUGGEST: "wait until a person approves, edits or replaces them",
+        },
+    )
+    auto_reasons: Annotated[list[SentReason], Field(max_length=50)] = setting(
+        title="Sent without approval, by reason",
+        section=Section.APPROVAL,
+        help="While answers wait for your approval, the reasons whose texts are sent at once: REPLIED,"
+        " PARTIAL_REPLY and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a"
+        " handoff.",
+    )
+    auto_from_confidence: ShareNumber | None = setting(
+        title="Sent without approval, from confidence",
+        section=Section.APPROVAL,
+        help="While answers wait for your approval, a reply with at least this measured confidence is"
+        " sent at once; empty: none.",
+    )
+    keep_drafts_days: Annotated[float, Field(ge=1, le=365, allow_inf_nan=False)] = setting(
+        title="Drafts that were not sent are kept, days",
+        section=Section.APPROVAL,
+        help="Reviewers can read and use them so long; then they are deleted.",
+    )
+    keep_quarantine_days: Annotated[float, Field(ge=30, le=366, allow_inf_nan=False)] = setting(
+        title="Flagged exchanges are kept, days",
+        section=Section.PRIVACY,
+        help="Flagged messages and drafts are sealed so long, for reviews and appeals; then they are"
+        " deleted. Appeals may need six months.",
+    )
+    budget_day_usd: Usd | None = setting(
+        title="Budget for a day, USD",
+        section=Section.SPENDING,
+        help="What models may cost from midnight to midnight UTC, by known prices; empty: no budget.",
+        document="limits.md",
+    )
+    budget_month_usd: Usd | None = setting(
+        title="Budget for a month, USD",
+        section=Section.SPENDING,
+        help="The same for a calendar month, UTC.",
+    )
+    budget_action: Annotated[BudgetAction, Field(strict=False)] = setting(
+        title="When a budget is spent",
+        section=Section.SPENDING,
+        help="Until the next day or month, or until the budget is raised. Decisions in progress end as"
+        " usual.",
+        warnings=warns(RiskText.UNLIMITED, begins(BudgetAction.ALERT)),
+        choices={
+            BudgetAction.ALERT: "an alert is raised, replies are sent as before",
+            BudgetAction.SUGGEST: "replies wait until a person approves them",
+            BudgetAction.SILENCE: "no model is called and nothing is sent",
+        },
+    )
+    requests_per_min: Amount | None = setting(
+        title="Calls of models in a minute",
+        section=Section.SPENDING,
+        help="For drafts and judge, over all workers; further events wait. Empty: no limit.",
+    )
+    tokens_per_min: Amount | None = setting(
+        title="Tokens in a minute",
+        section=Section.SPENDING,
+        help="Of the same calls. Empty: no limit.",
+    )
+    concurrent_events: Amount | None = setting(
+        title="Events decided at once",
+        section=Section.SPENDING,
+        help="Over all workers; further events wait. Empty: no limit.",
+    )
+    handoff_texts: dict[Language, AuthorText] = setting(
+        title="Text at a handoff",
+        section=Section.HANDOFF,
+        sentence="What the customer reads when people take over",
+        help="By language, the text sent to the author when a conversation is handed to people; empty:"
+        " none. With replies that wait for approval it is sent only for reasons sent without approval.",
+    )
+    handoff_texts_closed: dict[Language, AuthorText] = setting(
+        title="Text at a handoff outside business hours",
+        section=Section.HANDOFF,
+        help="By language, sent instead of the text at a handoff; empty: the same text.",
+    )
     escalation_actions: Annotated[
         dict[PairName, Annotated[EscalationAction, Field(strict=False)]],
         Field(max_length=200),
         AfterValidator(checked_actions),
-        Setting(
-            title="What is handed to people",
-            section=Section.HANDOFF,
-            help="By reason code or matched rule, escalate or silence; others as their reason says.",
-            document="escalations.md",
-            warnings=warn_silenced,
-        ),
-    ]
+    ] = setting(
+        title="What is handed to people",
+        section=Section.HANDOFF,
+        help="By reason code or matched rule, escalate or silence; others as their reason says.",
+        document="escalations.md",
+        warnings=warn_silenced,
+    )
     escalation_queues: Annotated[
-        dict[PairName, QueueName],
-        Field(max_length=200),
-        AfterValidator(checked_queues),
-        Setting(
-            title="Queues of escalations",
-            section=Section.HANDOFF,
-            help="By matched rule, label (label:name=value), reason code or *, the queue that an escalation"
-            " names.",
-        ),
-    ]
-    time_zone: Annotated[
-        str,
-        StringConstraints(max_length=64),
-        AfterValidator(checked_time_zone),
-        Setting(
-            title="Time zone",
-            section=Section.HANDOFF,
-            sentence="People answer in the time zone",
-            help="IANA name such as Europe/Berlin, for business hours and holidays.",
-        ),
-    ]
-    business_hours: Annotated[
-        dict[
-            Annotated[Weekday, Field(strict=False)],
-            Annotated[str, StringConstraints(max_length=200), AfterValidator(checked_ranges)],
-        ],
-        Setting(
-            title="Business hours",
-            section=Section.HANDOFF,
-            sentence="at these hours",
-            help="By weekday (mon to sun), ranges such as 09:00-12:00, 13:00-17:00; a missing day is closed."
-            " Empty: always open.",
-        ),
-    ]
-    holidays: Annotated[
-        list[Annotated[str, AfterValidator(checked_date)]],
-        Field(max_length=1000),
-        Setting(
-            title="Holidays",
-            section=Section.HANDOFF,
-            help="Dates such as 2026-12-25, closed all day.",
-        ),
-    ]
-    appeals_enabled: Annotated[
-        bool,
-        Setting(
-            title="Appeals",
-            section=Section.APPEALS,
-            help="People may appeal against a decision that gave them no reply.",
-            document="appeals.md",
-        ),
-    ]
-    appeal_within_days: Annotated[
-        float,
-        Field(ge=1, le=3660, allow_inf_nan=False),
-        Setting(
-            title="Appeals are taken after a decision for, days",
-            section=Section.APPEALS,
-            help="Article 20 of the Digital Services Act asks for six months: 184 days are never less.",
-        ),
-    ]
-    appeal_due_days: Annotated[
-        float,
-        Field(ge=1, le=366, allow_inf_nan=False),
-        Setting(
-            title="Appeals are decided within, days",
-            section=Section.APPEALS,
-            help="The due date that the list of appeals shows.",
-        ),
-    ]
-    statements_enabled: Annotated[
-        bool,
-        Setting(
-            title="Statements of reasons",
-            section=Section.APPEALS,
-            help="Statements of reasons of the Digital Services Act may be exported. A bot that says nothing"
-            " does not restrict anything.",
-            document="appeals.md",
-        ),
-    ]
+        dict[PairName, QueueName], Field(max_length=200), AfterValidator(checked_queues)
+    ] = setting(
+        title="Queues of escalations",
+        section=Section.HANDOFF,
+        help="By matched rule, label (label:name=value), reason code or *, the queue that an escalation"
+        " names.",
+    )
+    time_zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(checked_time_zone)] = setting(
+        title="Time zone",
+        section=Section.HANDOFF,
+        sentence="People answer in the time zone",
+        help="IANA name such as Europe/Berlin, for business hours and holidays.",
+    )
+    business_hours: dict[
+        Annotated[Weekday, Field(strict=False)],
+        Annotated[str, StringConstraints(max_length=200), AfterValidator(checked_ranges)],
+    ] = setting(
+        title="Business hours",
+        section=Section.HANDOFF,
+        sentence="at these hours",
+        help="By weekday (mon to sun), ranges such as 09:00-12:00, 13:00-17:00; a missing day is closed."
+        " Empty: always open.",
+    )
+    holidays: Annotated[list[Annotated[str, AfterValidator(checked_date)]], Field(max_length=1000)] = setting(
+        title="Holidays",
+        section=Section.HANDOFF,
+        help="Dates such as 2026-12-25, closed all day.",
+    )
+    appeals_enabled: bool = setting(
+        title="Appeals",
+        section=Section.APPEALS,
+        help="People may appeal against a decision that gave them no reply.",
+        document="appeals.md",
+    )
+    appeal_within_days: Annotated[float, Field(ge=1, le=3660, allow_inf_nan=False)] = setting(
+        title="Appeals are taken after a decision for, days",
+        section=Section.APPEALS,
+        help="Article 20 of the Digital Services Act asks for six months: 184 days are never less.",
+    )
+    appeal_due_days: Annotated[float, Field(ge=1, le=366, allow_inf_nan=False)] = setting(
+        title="Appeals are decided within, days",
+        section=Section.APPEALS,
+        help="The due date that the list of appeals shows.",
+    )
+    statements_enabled: bool = setting(
+        title="Statements of reasons",
+        section=Section.APPEALS,
+        help="Statements of reasons of the Digital Services Act may be exported. A bot that says nothing"
+        " does not restrict anything.",
+        document="appeals.md",
+    )
     statement_grounds: Annotated[
-        dict[PairName, GroundText],
-        Field(max_length=100),
-        AfterValidator(checked_grounds),
-        Setting(
-            title="Grounds of statements",
-            section=Section.APPEALS,
-            help="By reason code: decision_visibility | decision_ground | category | law or section of your"
-            " terms | why. A reason without a ground gets no statement.",
-        ),
-    ]
+        dict[PairName, GroundText], Field(max_length=100), AfterValidator(checked_grounds)
+    ] = setting(
+        title="Grounds of statements",
+        section=Section.APPEALS,
+        help="By reason code: decision_visibility | decision_ground | category | law or section of your"
+        " terms | why. A reason without a ground gets no statement.",
+    )
     statement_countries: Annotated[
-        list[Annotated[str, AfterValidator(checked_country)]],
-        Field(max_length=40),
-        Setting(
-            title="Countries of statements",
-            section=Section.APPEALS,
-            help="Codes such as de, fr: where the restrictions apply; needed for an export.",
-        ),
-    ]
-    record_answers: Annotated[
-        bool,
-        Setting(
-            title="Record answers for replays",
-            section=Section.LEARNING,
-            help="What models, moderators and the search answered is stored with each decision, sealed. So"
-            " it can be made again with other settings.",
-            document="learn.md",
-        ),
-    ]
+        list[Annotated[str, AfterValidator(checked_country)]], Field(max_length=40)
+    ] = setting(
+        title="Countries of statements",
+        section=Section.APPEALS,
+        help="Codes such as de, fr: where the restrictions apply; needed for an export.",
+    )
+    record_answers: bool = setting(
+        title="Record answers for replays",
+        section=Section.LEARNING,
+        help="What models, moderators and the search answered is stored with each decision, sealed. So"
+        " it can be made again with other settings.",
+        document="learn.md",
+    )
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {

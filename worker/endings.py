@@ -198,8 +198,7 @@ def assessed_ending(
     """The ending that a draft's assessment asks for; for an untrusted draft the first possible level."""
     assessment = draft.assessed
     if assessment.action in (Action.SEND, Action.RECHECK):
-        ending = _replied(Reason.REPLIED, draft, _with_text(draft.reply, texts.confidence))
-        return replace(ending, disclosure=texts.disclosure)
+        return _replied(Reason.REPLIED, draft, _with_text(draft.reply, texts.confidence), texts.disclosure)
     if ReplyKind.PROMISE in assessment.failed_checks:
         return _silent(Reason.PROMISED_ACTION, draft)
     endings = (_level_ending(level, draft, texts) for level in delivery.fallback_levels)
@@ -231,8 +230,7 @@ def _level_ending(level: FallbackLevel, draft: Draft, texts: AccountTexts) -> En
 
 def _held(draft: Draft, texts: AccountTexts) -> Ending:
     """The ending of a draft that no judge has read, which waits for a person's approval."""
-    reply = _replied(Reason.REPLIED, draft, draft.reply)
-    withheld = replace(reply, disclosure=texts.disclosure)
+    withheld = _replied(Reason.REPLIED, draft, draft.reply, texts.disclosure)
     return replace(_silent(Reason.HELD_UNREAD, draft), withheld=withheld)
 
 
@@ -259,12 +257,13 @@ def _silent(code: Reason, draft: Draft) -> Ending:
     return replace(ending, draft=draft)
 
 
-def _replied(code: Reason, draft: Draft, text: str) -> Ending:
+def _replied(code: Reason, draft: Draft, text: str, disclosure: str | None = None) -> Ending:
     return Ending(
         reason_code=code,
         reason=draft.assessed.explanation,
         confidence=draft.assessed.confidence,
         reply=text,
+        disclosure=disclosure,
         draft=draft,
     )
 

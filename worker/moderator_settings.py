@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from worker.model import OPENAI_MODERATION, FailurePolicy, ModeratorChoice
-from worker.setting_description import Section, Setting
+from worker.setting_description import Section, Setting, setting
 
 MOST_MODERATORS: Final = 5
 RULE_PREFIX: Final = "flagged_"
@@ -22,50 +22,38 @@ class ModeratorSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: Annotated[
-        ModeratorName,
-        Setting(
-            title="Name",
-            section=Section.MODERATION,
-            help=f"In rules and the audit, such as house-rules; {OPENAI_MODERATION} for the moderation API.",
-        ),
-    ]
-    endpoint: Annotated[
-        ModeratorName,
-        Setting(
-            title="Endpoint",
-            section=Section.MODERATION,
-            help=f"{OPENAI_MODERATION}, or a classifier of this deployment (HUSHGATE_CLASSIFIERS).",
-        ),
-    ]
-    failure: Annotated[
-        FailurePolicy | None,
-        Field(strict=False),
-        Setting(
-            title="When it is down",
-            section=Section.MODERATION,
-            help="hold, block or allow; empty: as moderation_failure.",
-        ),
-    ] = None
-    thresholds: Annotated[
-        dict[Category, Annotated[float, Field(ge=0, le=1)]],
-        Setting(
+    name: ModeratorName = setting(
+        title="Name",
+        section=Section.MODERATION,
+        help=f"In rules and the audit, such as house-rules; {OPENAI_MODERATION} for the moderation API.",
+    )
+    endpoint: ModeratorName = setting(
+        title="Endpoint",
+        section=Section.MODERATION,
+        help=f"{OPENAI_MODERATION}, or a classifier of this deployment (HUSHGATE_CLASSIFIERS).",
+    )
+    failure: Annotated[FailurePolicy | None, Field(strict=False)] = setting(
+        default=None,
+        title="When it is down",
+        section=Section.MODERATION,
+        help="hold, block or allow; empty: as moderation_failure.",
+    )
+    thresholds: Annotated[dict[Category, Annotated[float, Field(ge=0, le=1)]], Field(max_length=100)] = (
+        setting(
+            default={},
             title="Thresholds of a classifier",
             section=Section.MODERATION,
             help="By category as the classifier names it, the score that stops a text; unsafe stands for"
             " answers without a category. Other categories follow the classifier's answer.",
-        ),
-    ] = Field(default={}, max_length=100)
-    policy: Annotated[
-        str,
-        StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$"),
-        Setting(
-            title="Policy",
-            section=Section.MODERATION,
-            help="What a text must not contain, for a classifier that judges by a written policy; empty for"
-            " one with categories of its own.",
-        ),
-    ] = ""
+        )
+    )
+    policy: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")] = setting(
+        default="",
+        title="Policy",
+        section=Section.MODERATION,
+        help="What a text must not contain, for a classifier that judges by a written policy; empty for"
+        " one with categories of its own.",
+    )
 
     @model_validator(mode="after")
     def _fits_its_endpoint(self) -> Self:

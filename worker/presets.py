@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
 
 from worker.account_settings import changed
@@ -87,83 +86,81 @@ def _design(title: str, summary: str, needs: tuple[Need, ...], **settings: Any) 
     )
 
 
-PRESETS: Final[Mapping[PresetName, Preset]] = MappingProxyType(
-    {
-        PresetName.CAREFUL: _strictness(
-            "Careful",
-            "You approve every answer. Nothing is sent while moderation is down.",
-            reply_mode=ReplyMode.SUGGEST,
-            auto_from_confidence=None,
-            moderation_failure=FailurePolicy.BLOCK,
-            rules_on_passages=True,
-        ),
-        PresetName.BALANCED: _strictness(
-            "Balanced",
-            "Answers with a confidence of at least 90 percent are sent; you approve the others. Messages wait"
-            " while moderation is down.",
-            reply_mode=ReplyMode.SUGGEST,
-            auto_from_confidence=0.9,
-            moderation_failure=FailurePolicy.HOLD,
-            rules_on_passages=False,
-        ),
-        PresetName.OPEN: _strictness(
-            "Open",
-            "Every answer that the AI can support is sent at once. Messages wait while moderation is down.",
-            reply_mode=ReplyMode.AUTO,
-            auto_from_confidence=None,
-            moderation_failure=FailurePolicy.HOLD,
-            rules_on_passages=False,
-        ),
-        PresetName.HUSHGATE: _design(
-            "Hushgate (recommended)",
-            "A judge reads each answer: every sentence must stand in your documents, and it must answer the"
-            " question. Other messages are handed to people.",
-            (Need.DOCUMENTS, Need.PEOPLE),
-            assessment_policy={},
-        ),
-        PresetName.FAILSAFE_NODE: _design(
-            "FailsafeNode",
-            "Words of doubt and error lower the confidence; a doubtful answer is replaced by one of six"
-            " texts, and the others pass the Confidence Guardrail.",
-            (Need.DOCUMENTS, Need.EMBEDDINGS, Need.PEOPLE),
-            assessment_policy={"name": "failsafe", "guardrail": {}},
-            fallback_texts={},  # those of the design are sent
-        ),
-        PresetName.CONFIDENCE_GUARDRAIL: _design(
-            "Confidence Guardrail",
-            "Grounding, search and certainty give a score: a high score is sent, at a medium score the answer"
-            " is made once more, and a low score is handed to people with a text to the customer.",
-            (Need.DOCUMENTS, Need.EMBEDDINGS, Need.PEOPLE),
-            assessment_policy={"name": "guardrail"},
-            missing_texts={"handoff_texts": {"en": FALLBACK_MESSAGE}},
-        ),
-        PresetName.VALIDATION_AND_FALLBACK: _design(
-            "Validation and Fallback",
-            "Five checks of citations, words, numbers, doubt and ethics; a text in English, Vietnamese or"
-            " Chinese replaces an answer without a basis.",
-            (Need.DOCUMENTS,),
-            assessment_policy={"name": "validators"},
-            fallback_texts={},  # those of the design are sent
-        ),
-        PresetName.I_DONT_KNOW: _design(
-            "I don't know (Safety)",
-            "Five checks of search, topic, citations and grounding; when one fails, the customer reads that"
-            " the AI does not know, with questions that your documents answer.",
-            (Need.DOCUMENTS, Need.EMBEDDINGS, Need.SCOPE),
-            assessment_policy={"name": "safety", "min_citation_coverage": 1.0, "suggest_questions": True},
-            fallback_texts={},  # those of the design are sent
-        ),
-        PresetName.SILENT_GUARDRAILS: _design(
-            "Silent guardrails",
-            "Rules and moderation check message and answer; facts are not checked. What is blocked or fails"
-            " ends in silence.",
-            (Need.ALERTS,),
-            assessment_policy={"enabled": False},
-            handoff_texts={},
-            handoff_texts_closed={},
-        ),
-    }
-)
+PRESETS: Final[Mapping[PresetName, Preset]] = {
+    PresetName.CAREFUL: _strictness(
+        "Careful",
+        "You approve every answer. Nothing is sent while moderation is down.",
+        reply_mode=ReplyMode.SUGGEST,
+        auto_from_confidence=None,
+        moderation_failure=FailurePolicy.BLOCK,
+        rules_on_passages=True,
+    ),
+    PresetName.BALANCED: _strictness(
+        "Balanced",
+        "Answers with a confidence of at least 90 percent are sent; you approve the others. Messages wait"
+        " while moderation is down.",
+        reply_mode=ReplyMode.SUGGEST,
+        auto_from_confidence=0.9,
+        moderation_failure=FailurePolicy.HOLD,
+        rules_on_passages=False,
+    ),
+    PresetName.OPEN: _strictness(
+        "Open",
+        "Every answer that the AI can support is sent at once. Messages wait while moderation is down.",
+        reply_mode=ReplyMode.AUTO,
+        auto_from_confidence=None,
+        moderation_failure=FailurePolicy.HOLD,
+        rules_on_passages=False,
+    ),
+    PresetName.HUSHGATE: _design(
+        "Hushgate (recommended)",
+        "A judge reads each answer: every sentence must stand in your documents, and it must answer the"
+        " question. Other messages are handed to people.",
+        (Need.DOCUMENTS, Need.PEOPLE),
+        assessment_policy={},
+    ),
+    PresetName.FAILSAFE_NODE: _design(
+        "FailsafeNode",
+        "Words of doubt and error lower the confidence; a doubtful answer is replaced by one of six"
+        " texts, and the others pass the Confidence Guardrail.",
+        (Need.DOCUMENTS, Need.EMBEDDINGS, Need.PEOPLE),
+        assessment_policy={"name": "failsafe", "guardrail": {}},
+        fallback_texts={},  # those of the design are sent
+    ),
+    PresetName.CONFIDENCE_GUARDRAIL: _design(
+        "Confidence Guardrail",
+        "Grounding, search and certainty give a score: a high score is sent, at a medium score the answer"
+        " is made once more, and a low score is handed to people with a text to the customer.",
+        (Need.DOCUMENTS, Need.EMBEDDINGS, Need.PEOPLE),
+        assessment_policy={"name": "guardrail"},
+        missing_texts={"handoff_texts": {"en": FALLBACK_MESSAGE}},
+    ),
+    PresetName.VALIDATION_AND_FALLBACK: _design(
+        "Validation and Fallback",
+        "Five checks of citations, words, numbers, doubt and ethics; a text in English, Vietnamese or"
+        " Chinese replaces an answer without a basis.",
+        (Need.DOCUMENTS,),
+        assessment_policy={"name": "validators"},
+        fallback_texts={},  # those of the design are sent
+    ),
+    PresetName.I_DONT_KNOW: _design(
+        "I don't know (Safety)",
+        "Five checks of search, topic, citations and grounding; when one fails, the customer reads that"
+        " the AI does not know, with questions that your documents answer.",
+        (Need.DOCUMENTS, Need.EMBEDDINGS, Need.SCOPE),
+        assessment_policy={"name": "safety", "min_citation_coverage": 1.0, "suggest_questions": True},
+        fallback_texts={},  # those of the design are sent
+    ),
+    PresetName.SILENT_GUARDRAILS: _design(
+        "Silent guardrails",
+        "Rules and moderation check message and answer; facts are not checked. What is blocked or fails"
+        " ends in silence.",
+        (Need.ALERTS,),
+        assessment_policy={"enabled": False},
+        handoff_texts={},
+        handoff_texts_closed={},
+    ),
+}
 """Total; of each kind from the strictest or the recommended one on."""
 
 

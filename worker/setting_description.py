@@ -8,6 +8,8 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any, Final
 
+from pydantic import Field
+
 from worker.model import (
     OPENAI_MODERATION,
     EscalationAction,
@@ -116,6 +118,13 @@ class Setting:
     def short_title(self) -> str:
         """The title without the unit, for a value that is shown with its own."""
         return self.title.removesuffix(UNIT)
+
+
+def setting(default: Any = ..., **described: Any) -> Any:
+    """The field of a setting in a model; ``described`` are the attributes of its ``Setting``."""
+    field_of_model = Field(default)
+    field_of_model.metadata.append(Setting(**described))
+    return field_of_model
 
 
 def warns(text: RiskText, when: Callable[[Any, Any], bool]) -> Warnings:

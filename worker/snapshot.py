@@ -8,7 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from worker.model import NANO, CostLine, Decision, Finding, Json, Quote, Tokens
+from worker.model import NANO, CostLine, Decision, Finding, Json, Quote, ScreenedPassage, Tokens
 from worker.reasons import Reason
 from worker.stored_json import STORED_AS, object_writer, read_object
 
@@ -103,17 +103,6 @@ class SnapshotPassage:
     title: str = ""
     similarity: float = 0.0
     found_by: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotScreened:
-    """A passage that was not shown to the model, as ``worker.model.ScreenedPassage``."""
-
-    passage_id: str = ""
-    title: str = ""
-    text_hash: str = ""
-    check: str = ""
-    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +232,7 @@ class Snapshot:
     confidence_log: tuple[Mapping[str, Json], ...] = field(default=(), metadata={STORED_AS: "confidenceLog"})
     quarantined: bool = False
     masked: Mapping[str, int] = field(default_factory=dict)
-    screened: tuple[SnapshotScreened, ...] = ()
+    screened: tuple[ScreenedPassage, ...] = ()
     checked: SnapshotCheck | None = None
     unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
 

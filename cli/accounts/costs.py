@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
@@ -11,10 +9,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import note_misspelt, with_pool
-from cli.output import emit, fail, printable
+from cli.options import note_misspelt, with_pool, words_of
+from cli.output import emit, emit_csv, fail
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
-from worker.spreadsheet import harmless
 
 SUMS: Final = ("prompt_tokens", "completion_tokens", "usd", "unpriced_tokens")
 DAYS: Final = 30
@@ -48,21 +45,14 @@ def costs(
         since=_day("--since", since, last - timedelta(days=DAYS - 1)),
         until=last,
     )
-    keys = _keys(by)
+    keys = words_of("--by", by, CostKey)
     rows = [_row(each, keys) for each in with_pool(lambda source: load_costs(source, chosen, keys))]
     columns = (*keys, *SUMS)
     if as_csv:
-        _print_csv(rows, columns)
+        emit_csv(rows, columns)
     else:
         emit(rows, columns)
     note_misspelt(rows, account)
-
-
-def _keys(text: str) -> tuple[CostKey, ...]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in frozenset(CostKey)]:
-        raise fail(f"--by: expected some of {', '.join(CostKey)}, got {unknown[0]!r}")
-    return tuple(dict.fromkeys(CostKey(word) for word in words))
 
 
 def _day(name: str, text: str | None, default: date) -> date:
@@ -77,12 +67,3 @@ def _day(name: str, text: str | None, default: date) -> date:
 def _row(found: CostSum, keys: Sequence[CostKey]) -> dict[str, Any]:
     values = asdict(found) | {"day": found.day.isoformat() if found.day else None}
     return {name: values[name] for name in (*keys, *SUMS)}
-
-
-def _print_csv(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
-    written = csv.writer(sys.stdout, lineterminator="\n")
-    written.writerow(columns)
-    for row in rows:
-        written.writerow(
-            [harmless(printable(value)) if isinstance(value, str) else value for value in row.values()]
-        )

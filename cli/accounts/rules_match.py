@@ -11,7 +11,8 @@ import orjson
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.output import fail, json_text, print_message
+from cli.output import json_text, print_message
+from cli.output_file import input_file
 from worker.model import RuleLevel
 from worker.payload import no_json
 from worker.rules import CompiledRules, Hit, compile_rules
@@ -34,11 +35,7 @@ def match_cases(cases: CasesFile, level: LevelOption = RuleLevel.DEFAULT) -> Non
         hushgate rules match --cases cases.jsonl --level strict
     """
     bad = 0
-    try:
-        source = sys.stdin.buffer if str(cases) == "-" else cases.open("rb")
-    except OSError as error:
-        raise fail(f"{cases}: {error.strerror}") from error
-    with source:
+    with input_file(cases) as source:
         for number, line in enumerate(source, 1):
             if not line.strip():
                 continue

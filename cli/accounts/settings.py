@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -16,6 +15,7 @@ from cli.accounts.presets import preset
 from cli.exit_codes import ExitCode
 from cli.options import with_pool
 from cli.output import emit, fail, json_text, stdout_is_terminal
+from cli.output_file import input_file
 from db.account_settings import account_versions
 from worker.payload import no_json
 
@@ -107,10 +107,10 @@ def settings(
 
 
 def _changes(source: str) -> dict[str, Any]:
+    with input_file(Path(source)) as file:
+        text = file.read()
     try:
-        body = orjson.loads(sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes())
-    except OSError as error:
-        raise fail(f"{source}: {error.strerror}") from error
+        body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise fail(
             f"{source}: expected one JSON object, got {no_json(error)}", code=ExitCode.REJECTED

@@ -10,7 +10,8 @@ import typer
 
 from cli.options import note_misspelt, read_lists, time_of
 from cli.output import emit, stdout_is_terminal
-from db.audit.policy_metrics import MetricsFilter, policy_metrics
+from db.audit.filters import Filters
+from db.audit.policy_metrics import policy_metrics
 
 
 def metrics(
@@ -29,8 +30,8 @@ def metrics(
 
         hushgate assess metrics --account acme --since 7d
     """
-    span = MetricsFilter(user_id=account, since=time_of("--since", since), until=time_of("--until", until))
-    rows = read_lists(lambda connection: policy_metrics(connection, span))
+    chosen = Filters(user_id=account, since=time_of("--since", since), until=time_of("--until", until))
+    rows = read_lists(lambda connection: policy_metrics(connection, chosen))
     note_misspelt(rows, account)
     if not stdout_is_terminal():
         emit(rows, ())

@@ -34,15 +34,15 @@ class FleetLine:
 
     Attributes:
         alerts: the alerts whose conditions the line shows.
-        state: the state when one of them holds.
         shown: what is there; None when its server did not answer.
+        state: the state when one of the alerts holds.
     """
 
     check: str
     alerts: tuple[str, ...]
-    state: CheckState
     shown: Callable[[Situation], str | None]
     fix: str
+    state: CheckState = "fail"
 
 
 def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
@@ -110,21 +110,18 @@ LINES: Final = (
     FleetLine(
         check="workers",
         alerts=("HushgateWorkersMissing",),
-        state="fail",
         shown=_of_stream(lambda stream, now: f"{stream.workers} alive, {now.workers} expected"),
         fix="start hushgate worker; HUSHGATE_ALERTS_WORKERS says how many are expected",
     ),
     FleetLine(
         check="beat",
         alerts=("HushgateTasksNotRun",),
-        state="fail",
         shown=_of_stream(_beat),
         fix="start hushgate beat, exactly one, and a worker that runs its tasks",
     ),
     FleetLine(
         check="event stream",
         alerts=("HushgateNothingDecided", "HushgateEntryTooOld"),
-        state="fail",
         shown=_of_stream(
             lambda stream, _: f"{stream.entries} entries, the oldest {stream.oldest_age_s:.0f} s old"
         ),
@@ -133,7 +130,6 @@ LINES: Final = (
     FleetLine(
         check="outbox",
         alerts=("HushgateOutboxLate",),
-        state="fail",
         shown=_of_stored(
             lambda stored, now: (
                 f"{stored.outbox_waiting} replies wait, the oldest for {_age(stored.outbox_oldest, now)}"
@@ -145,7 +141,6 @@ LINES: Final = (
     FleetLine(
         check="webhooks",
         alerts=("HushgateWebhooksLate",),
-        state="fail",
         shown=_of_stored(
             lambda stored, now: (
                 f"{stored.webhooks_waiting} wait, the oldest for {_age(stored.webhooks_oldest, now)}"
@@ -156,7 +151,6 @@ LINES: Final = (
     FleetLine(
         check="late moderation",
         alerts=("HushgateUnmoderatedLate",),
-        state="fail",
         shown=_of_stored(
             lambda stored, now: (
                 f"the oldest unmoderated exchange waits for {_age(stored.unmoderated_oldest, now)}"
@@ -167,14 +161,12 @@ LINES: Final = (
     FleetLine(
         check="partitions",
         alerts=("HushgatePartitionsShort",),
-        state="fail",
         shown=_of_stored(lambda stored, _: f"for {stored.partitions_ahead} further months"),
         fix="beat creates them every hour: see the line beat; until then each worker creates the current one",
     ),
     FleetLine(
         check="model calls",
         alerts=("HushgateModelErrors",),
-        state="fail",
         shown=RECENT,
         fix="hushgate doctor --live makes one call and shows the error",
     ),

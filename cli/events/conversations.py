@@ -144,16 +144,7 @@ def release(account: AccountArgument, conversation: ConversationArgument) -> Non
 
 
 def _row(record: OwnerRecord, now: datetime) -> dict[str, Any]:
-    return {
-        "user_id": record.user_id,
-        "conversation_id": record.conversation_id,
-        "owner": record.owner(now).value,
-        "people_until": record.people_until,
-        "cause": record.cause,
-        "changed_by": record.changed_by,
-        "changed_at": record.changed_at,
-        "changes": record.changes,
-    }
+    return record.row(now) | {"changes": record.changes}
 
 
 async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:

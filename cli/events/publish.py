@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from cli.events.published_decisions import decision_lines
 from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings, with_redis
 from cli.output import emit, fail, print_message, progress_bar
+from cli.output_file import input_file
 from tasks.limits.upstream_reports import NO_WORKER, load_reports, problems
 from tasks.publishing.publish import append, checked, open_shards
 from tasks.publishing.replicated import WAIT_S, Replication
@@ -122,10 +122,8 @@ def _refusal(error: Exception, done: str, settings: StreamSettings) -> str:
 
 def _lines(source: str) -> dict[int, bytes]:
     """Line number -> line; blank lines are left out."""
-    try:
-        body = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-    except OSError as error:
-        raise fail(f"{source}: {error.strerror}") from error
+    with input_file(Path(source)) as file:
+        body = file.read()
     return {number: line for number, line in enumerate(body.split(b"\n"), 1) if line.strip()}
 
 

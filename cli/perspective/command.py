@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,6 +15,7 @@ from cli.accounts import store_account
 from cli.exit_codes import ExitCode
 from cli.options import settings_of, with_pool
 from cli.output import emit_json, fail, print_message, screen, stdout_is_terminal, table
+from cli.output_file import input_file
 from cli.perspective.compare import BothPolicies, attribute_rows, compare, text_row
 from cli.perspective.lines import LineRejected, RecordedLine, parse_line
 from db.model_servers.stored import with_stored_servers
@@ -129,12 +129,8 @@ def _policy(account: Account, limits: dict[str, float], other: float) -> BothPol
 
 def _read(file: Path) -> tuple[list[RecordedLine], list[ComparisonRow]]:
     """The lines of a file, and a row for each bad line."""
-    try:
-        source = sys.stdin.buffer if str(file) == "-" else file.open("rb")
-    except OSError as error:
-        raise fail(f"{file}: {error.strerror}") from error
     lines, bad = [], []
-    with source:
+    with input_file(file) as source:
         for number, line in enumerate(source, 1):
             try:
                 lines += [parse_line(number, line)] if line.strip() else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 import secrets
@@ -14,10 +13,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from worker.errors import ConfigurationError
+from worker.settings.retention import KEY_BYTES, key_bytes
 
 ED25519: Final = b"\x01"
 """The algorithm byte of C2SP signed-note."""
-SEED_BYTES: Final = 32
 DASH: Final = "— "
 
 
@@ -67,7 +66,7 @@ class Signer:
 
 def new_key() -> str:
     """A new private key as the setting takes it: 32 random bytes in base64."""
-    return base64.b64encode(secrets.token_bytes(SEED_BYTES)).decode()
+    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
 def signer_of(name: str, key: str) -> Signer:
@@ -77,13 +76,11 @@ def signer_of(name: str, key: str) -> Signer:
         ConfigurationError: not 32 bytes in base64.
     """
     try:
-        seed = base64.b64decode(key, validate=True)
-    except (binascii.Error, ValueError):
-        seed = b""
-    if len(seed) != SEED_BYTES:
+        seed = key_bytes(key)
+    except ValueError as error:
         raise ConfigurationError(
             "HUSHGATE_AUDIT_LOG_KEY: expected 32 bytes in base64, as `hushgate audit-log key` prints them"
-        )
+        ) from error
     return Signer(name=name, key=Ed25519PrivateKey.from_private_bytes(seed))
 
 

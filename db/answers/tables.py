@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from db.columns import EMPTY_OBJECT, Timestamp, index, key, required, required_texts, table
+from db.columns import EMPTY_OBJECT, Timestamp, choice, index, key, required, required_texts, table
 
 EMPTY_ARRAY: Final = sa.text("'[]'::jsonb")
 
@@ -18,7 +18,7 @@ held_drafts: Final = table(
     *required_texts("user_id", "conversation_id", "message_id"),
     required("decision_id", sa.Uuid),
     required("reason_code", sa.Text, comment="of the decision"),
-    required("kind", sa.Text, comment="reply, draft or recheck"),
+    *choice("kind", "reply draft recheck"),
     required("text", sa.Text, comment="as it would be sent"),
     sa.Column("draft", sa.Text, comment="with its citation marks; null: no model wrote the text"),
     required("sources", JSONB, server_default=EMPTY_ARRAY, comment="the passages that the draft cites"),
@@ -34,7 +34,6 @@ held_drafts: Final = table(
     sa.Column("send_before", Timestamp, comment="not approved unchanged after this"),
     required("created_at", Timestamp),
     required("expires_at", Timestamp, comment="swept after this"),
-    sa.CheckConstraint("kind IN ('reply', 'draft', 'recheck')", name="kind_known"),
     index("ix_held_drafts_decision_id", "decision_id"),
     index("ix_held_drafts_expires_at", "expires_at"),
     index(
@@ -51,7 +50,7 @@ answers: Final = table(
     required("decision_id", sa.Uuid, comment="the decision of the AI that it answers"),
     required("decision_at", Timestamp),
     *required_texts("user_id", "conversation_id", "message_id", "scope"),
-    required("outcome", sa.Text, comment="unchanged, edited, replaced, written or dismissed"),
+    *choice("outcome", "unchanged edited replaced written dismissed"),
     sa.Column("text", sa.Text, comment="as sent; null: dismissed"),
     sa.Column("draft", sa.Text, comment="the text of the AI that the person was shown"),
     sa.Column("held_id", sa.BigInteger, comment="its row of held_drafts, swept earlier than this one"),
@@ -61,9 +60,6 @@ answers: Final = table(
     required("rules_version", sa.Integer, comment="of ai_rules, whose rules tested the text"),
     required("checks", JSONB, server_default=EMPTY_OBJECT, comment="moderation of the text"),
     required("created_at", Timestamp),
-    sa.CheckConstraint(
-        "outcome IN ('unchanged', 'edited', 'replaced', 'written', 'dismissed')", name="outcome_known"
-    ),
     sa.CheckConstraint("(outcome = 'dismissed') = (text IS NULL)", name="text_unless_dismissed"),
     index("ix_answers_decision_id", "decision_id", "created_at"),
     index("ix_answers_account", "user_id", "created_at"),

@@ -121,12 +121,10 @@ class Since(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingItem:
-    """A decision that waits for a person's answer.
+    """A decision that waits for a person's answer, since ``since``.
 
-    Attributes:
-        queue: of the account's escalation policy; empty: none named, or a reply that waits for approval.
-        since: when it began to wait.
-        send_before: when a reply that waits for approval stops waiting; None: no reply waits.
+    ``queue`` is that of the account's escalation policy, or empty. A reply that waits for approval is listed
+    until ``send_before``.
     """
 
     decision_id: UUID

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -17,30 +15,19 @@ from db.tables import ai_decisions
 from worker.assessment.policies.designs import DESIGNS
 from worker.model import Action
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsFilter:
-    """Which decisions are counted; None means any."""
-
-    user_id: str | None
-    since: datetime | None
-    until: datetime | None
-
-
 _KEPT: Final = ai_decisions.c.snapshot_json
 _ASSESSMENT: Final = _KEPT["assessment"]
 _POLICY: Final = sa.func.split_part(_ASSESSMENT["policy"].astext, "@", 1).label("policy")
 _REJECTION: Final = ai_decisions.c.rejection_reason
 
 
-async def policy_metrics(connection: Connection, span: MetricsFilter) -> tuple[dict[str, Any], ...]:
+async def policy_metrics(connection: Connection, filters: Filters) -> tuple[dict[str, Any], ...]:
     """One row a policy: Guardrail's four figures, its rejections, for ``validators`` also Validation's seven.
 
     Rates are shares 0..1; ``improvement_rate`` is of the rechecks, ``rejection_rate`` of assessments, with
     early refusals, the others are of the assessed replies, with drafts without an answer. ``test_mode_held``
     counts replies that were sent in test mode and would not be sent at once without it.
     """
-    filters = Filters(since=span.since, until=span.until, user_id=span.user_id)
     conditions = [
         sa.func.jsonb_typeof(_ASSESSMENT) == "object",
         *account_conditions(filters),

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from db.customer_feedback.storing import rated_event
+from db.documents.retrieval import STATE, WITH_EMBEDDER, SearchState, search_state
 from db.history.conversation_owners import conversation_state
 from db.history.conversations import LINES, lines_of
 from db.pool import Pool, checkout, fetch_rows
@@ -36,7 +37,7 @@ LOOK_UP: Final = f"""
                 AND l.conversation_id = asked.conversation_id AND l.message_id = asked.message_id LIMIT 1)
         END,
         CASE WHEN asked.author_id <> '' THEN hushgate_author_counts(asked.user_id, asked.author_id) END,
-        {LINES.format(most=HISTORY_LINES)}
+        {LINES.format(most=HISTORY_LINES)}, {STATE}
     FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS (user_id text, event_id text, entry_id text,
             conversation_id text, message_id text, author_id text))
         WITH ORDINALITY
@@ -53,7 +54,7 @@ LOOK_UP: Final = f"""
         WHERE k.user_id = asked.user_id AND k.conversation_id = asked.conversation_id
             AND k.message_id = asked.message_id AND k.event_id <> asked.event_id
             AND k.decision_id IS NOT NULL) AS m
-    ORDER BY asked.place
+    {WITH_EMBEDDER} ORDER BY asked.place
 """
 IDS: Final = ("user_id", "event_id", "entry_id", "conversation_id", "message_id")
 DECIDED: Final = """
@@ -100,11 +101,13 @@ class StoredEvent:
         outcome: None when the event has none yet.
         conversation: who owns its conversation, and what is known of its message.
         edited_text: text of the message by an edit that came before it, or None.
+        search: of the account's documents.
         history: the newest ``HISTORY_LINES`` of the conversation, oldest first.
     """
 
     outcome: Recorded | None
     conversation: ConversationState
+    search: SearchState
     edited_text: str | None = None
     history: tuple[Message, ...] = ()
 
@@ -137,6 +140,7 @@ async def look_up_event(
             rated=rated,
             rated_first=known.rated_first and event.type is EventType.MESSAGE,
         ),
+        search=known.search,
         edited_text=known.edited_text,
         history=lines_of(known.lines),
     )
@@ -155,6 +159,11 @@ class _LookedUp(NamedTuple):
     edited_text: str | None
     counts: tuple[int, int] | None
     lines: Sequence[Sequence[str]] | None
+    search: SearchState
+
+
+KNOWN: Final = len(_LookedUp._fields) - 2
+"""Columns between the outcome and those of the search."""
 
 
 async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) -> list[_LookedUp]:
@@ -166,7 +175,13 @@ async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) ->
     async with checkout(source) as connection:
         rows = await (await connection.execute(LOOK_UP, (orjson.dumps(ids).decode(),))).fetchall()
         found = [
-            _LookedUp(_outcome(event, entry_id, is_buried=is_buried), *others)
+            _LookedUp._make(
+                (
+                    _outcome(event, entry_id, is_buried=is_buried),
+                    *others[:KNOWN],
+                    search_state(others[KNOWN:]),
+                )
+            )
             for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)
         ]
         again = [e for e, known in zip(events, found, strict=True) if known.outcome is Recorded.DUPLICATE]
@@ -174,6 +189,12 @@ async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) ->
             columns = zip(*((e.entry_id, e.user_id, e.event_id, e.received_at) for e in again), strict=True)
             await connection.execute(DUPLICATE, [list(column) for column in columns])
     return found
+
+
+def _looked_up(event: Event, row: Sequence[Any]) -> _LookedUp:
+    entry_id, is_buried, *others = row
+    outcome = _outcome(event, entry_id, is_buried=is_buried)
+    return _LookedUp._make((outcome, *others[:KNOWN], search_state(others[KNOWN:])))
 
 
 def _outcome(event: Event, decided_entry: str | None, *, is_buried: bool) -> Recorded | None:

@@ -7,13 +7,13 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
-from db.columns import NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import NOW, ZERO, Timestamp, choice, index, key, required, table
 
 account_costs: Final = table(
     "account_costs",
     "what each account spent in each day and month, UTC; counted in the commits of decisions",
     key("user_id", sa.Text, comment="the account"),
-    key("grain", sa.Text, comment="day or month"),
+    *choice("grain", "day month", primary_key=True),
     key("start", sa.Date, comment="first day"),
     key("purpose", sa.Text, comment="completion, judge or moderation"),
     key("model", sa.Text, comment="as the server names it"),
@@ -23,7 +23,6 @@ account_costs: Final = table(
     required("completion_tokens", sa.BigInteger, server_default=ZERO),
     required("nano_usd", sa.BigInteger, server_default=ZERO, comment="of the tokens whose price is known"),
     required("unpriced_tokens", sa.BigInteger, server_default=ZERO, comment="tokens without a known price"),
-    sa.CheckConstraint("grain IN ('day', 'month')", name="grain_known"),
     index("ix_account_costs_start", "grain", "start"),
 )
 
@@ -31,11 +30,9 @@ budget_crossings: Final = table(
     "budget_crossings",
     "budgets that accounts have spent, one row each",
     key("user_id", sa.Text, comment="the account"),
-    key("grain", sa.Text, comment="day or month"),
+    *choice("grain", "day month", primary_key=True),
     key("start", sa.Date, comment="first day"),
     key("budget_usd", DOUBLE_PRECISION, comment="a raised budget can be spent again"),
-    required("action", sa.Text, comment="alert, suggest or silence, at that time"),
+    *choice("action", "alert suggest silence", "at that time"),
     required("crossed_at", Timestamp, server_default=NOW, comment="when a worker noticed it"),
-    sa.CheckConstraint("grain IN ('day', 'month')", name="grain_known"),
-    sa.CheckConstraint("action IN ('alert', 'suggest', 'silence')", name="action_known"),
 )

@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.columns import Timestamp, index, key, required, required_texts, table
+from db.columns import Timestamp, choice, index, key, required, required_texts, table
 
 IS_MARK: Final = "num_nonnulls(thumb, rating, resolved) > 0"
 """Whether a feedback has a mark; a text alone replaces no marks of its author."""
@@ -19,14 +19,13 @@ customer_feedback: Final = table(
     sa.Column("decision_at", Timestamp, comment="created_at of the rated decision"),
     *required_texts("user_id", "conversation_id", "message_id", "author_id"),
     sa.Column("about", sa.Text, comment="event or decision that the author named instead of the message"),
-    sa.Column("thumb", sa.Text, comment="up or down"),
+    *choice("thumb", "up down", nullable=True),
     sa.Column("rating", sa.Integer, comment="1 (worst) to 5"),
     sa.Column("resolved", sa.Boolean, comment="whether the problem was solved"),
     sa.Column("wrong", sa.Boolean, comment="a mark calls the reply wrong, or else right; null: neither"),
     required("rated_at", Timestamp, comment="the event's own time: newer marks count, in any order"),
     required("created_at", Timestamp),
     sa.Column("joined_at", Timestamp, comment="when the decision was known"),
-    sa.CheckConstraint("thumb IN ('up', 'down')", name="thumb_known"),
     sa.CheckConstraint("rating BETWEEN 1 AND 5", name="rating_bounded"),
     index("ix_customer_feedback_decision", "decision_id", "author_id", where="decision_id IS NOT NULL"),
     index(

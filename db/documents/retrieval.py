@@ -38,17 +38,20 @@ MOST_SEARCHES: Final = 16
 LEAST_SHARE: Final = 0.01
 """An account with a smaller share of all vectors is searched exactly: the scan would end too early."""
 STATE: Final = """
-    SELECT coalesce((
-               SELECT w.chunks FROM account_words w WHERE w.user_id = asked.user_id AND w.lexeme = ''), 0),
-           (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id)),
-           e.id, e.model, e.dimensions, e.asked_dimensions
-    FROM unnest(%s::text[]) WITH ORDINALITY AS asked (user_id, place)
-    LEFT JOIN embedders e ON e.state = 'active' ORDER BY asked.place
+    coalesce((SELECT w.chunks FROM account_words w WHERE w.user_id = asked.user_id AND w.lexeme = ''), 0),
+    (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id)),
+    e.id, e.model, e.dimensions, e.asked_dimensions
+"""
+"""Columns of ``search_state``, for rows ``asked`` with a ``user_id``, joined by ``WITH_EMBEDDER``."""
+WITH_EMBEDDER: Final = "LEFT JOIN embedders e ON e.state = 'active'"
+READ_STATE: Final = f"""
+    SELECT {STATE} FROM unnest(%s::text[]) WITH ORDINALITY AS asked (user_id, place) {WITH_EMBEDDER}
+    ORDER BY asked.place
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
+class SearchState:
     """How many chunks an account has, the active embedder, and how many vectors its HNSW index holds."""
 
     chunks: int
@@ -63,7 +66,7 @@ class _State:
         return self.indexed <= 0 or self.chunks < LEAST_SHARE * self.indexed
 
 
-NO_VECTORS: Final = _State(chunks=0, indexed=0, embedder=None)
+NO_VECTORS: Final = SearchState(chunks=0, indexed=0, embedder=None)
 """The state of a search by words only."""
 
 
@@ -72,11 +75,19 @@ class PostgresRetriever:
 
     Args:
         embedder: makes the query's vector; None: search by words only.
+        known: the state of the only account that is searched, until this time of the monotonic clock.
     """
 
-    def __init__(self, source: Pool, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, source: Pool, embedder: Embedder | None = None, known: tuple[SearchState, float] | None = None
+    ) -> None:
         self._source = source
         self._embedder = embedder
+        self._known = known
+
+    def knowing(self, state: SearchState, until_s: float) -> PostgresRetriever:
+        """A search for one account whose state was just read, until this time of the monotonic clock."""
+        return PostgresRetriever(self._source, self._embedder, (state, until_s))
 
     async def search(
         self,
@@ -111,7 +122,7 @@ class PostgresRetriever:
             return Retrieved()
         if self._embedder is None:  # the state of the account's vectors changes nothing
             return await self._found_by_words(values, labelled=bool(labels))
-        state = await call_batched(self._source, STATES, user_id)
+        state = await self._state(user_id)
         if not state.chunks:
             return Retrieved(nothing_stored=True)
         if state.embedder is None:
@@ -127,14 +138,19 @@ class PostgresRetriever:
         passages = tuple(_passage(row, by_words=not vectors) for row in rows)
         return Retrieved(passages=passages, degraded=degraded, embedding=call)
 
+    async def _state(self, user_id: str) -> SearchState:
+        if self._known is not None and time.monotonic() <= self._known[1]:
+            return self._known[0]
+        return await call_batched(self._source, STATES, user_id)
+
     async def _found_by_words(self, values: Mapping[str, Any], *, labelled: bool) -> Retrieved:
         rows = await _rows(self._source, NO_VECTORS, values, labelled=labelled)
         if not rows:
-            state = await call_batched(self._source, STATES, values["user_id"])
+            state = await self._state(values["user_id"])
             return Retrieved(nothing_stored=not state.chunks)
         return Retrieved(passages=tuple(_passage(row, by_words=True) for row in rows))
 
-    async def _vectors(self, lines: Sequence[str], state: _State) -> tuple[list[str], str]:
+    async def _vectors(self, lines: Sequence[str], state: SearchState) -> tuple[list[str], str]:
         """Vectors of a query and the lines before it as pgvector reads them, or the embedder's failure."""
         stored = state.embedder
         if self._embedder is None or stored is None:
@@ -171,20 +187,22 @@ def _cleaned(lines: Sequence[str]) -> list[str]:
     return [clean_text(line)[:QUERY_CHARS].strip() for line in lines]
 
 
-async def _states(source: Pool, user_ids: Sequence[str]) -> list[_State]:
-    rows = await fetch_rows(source, STATE, (list(user_ids),))
-    return [
-        _State(
-            chunks=chunks,
-            indexed=indexed or 0,
-            embedder=None if embedder[0] is None else stored_embedder(embedder),
-        )
-        for chunks, indexed, *embedder in rows
-    ]
+def search_state(row: Sequence[Any]) -> SearchState:
+    """The state of a row with the columns ``STATE``."""
+    chunks, indexed, *embedder = row
+    return SearchState(
+        chunks=chunks,
+        indexed=indexed or 0,
+        embedder=None if embedder[0] is None else stored_embedder(embedder),
+    )
+
+
+async def _states(source: Pool, user_ids: Sequence[str]) -> list[SearchState]:
+    return [search_state(row) for row in await fetch_rows(source, READ_STATE, (list(user_ids),))]
 
 
 async def _rows(
-    source: Pool, state: _State, values: Mapping[str, Any], *, labelled: bool
+    source: Pool, state: SearchState, values: Mapping[str, Any], *, labelled: bool
 ) -> list[tuple[Any, ...]]:
     """The rows of one search.
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.columns import VACUUMED_BY_COUNT, Timestamp, index, key, required, required_texts, table
+from db.columns import VACUUMED_BY_COUNT, Timestamp, choice, index, key, required, required_texts, table
 
 escalations: Final = table(
     "escalations",
@@ -18,10 +18,11 @@ escalations: Final = table(
     required("opened_at", Timestamp),
     sa.Column("closed_at", Timestamp, comment="null: it is open"),
     sa.Column("closed_by", sa.Text, comment="agent, login or empty"),
-    sa.Column("cause", sa.Text, comment="why it was closed"),
-    sa.CheckConstraint(
-        "cause IN ('released', 'answered', 'idle', 'reviewed', 'replaced', 'message_deleted')",
-        name="cause_known",
+    *choice(
+        "cause",
+        "released answered idle reviewed replaced message_deleted",
+        "why it was closed",
+        nullable=True,
     ),
     sa.CheckConstraint("num_nulls(closed_at, closed_by, cause) IN (0, 3)", name="closed_completely"),
     index("ix_escalations_open", "decision_id", where="closed_at IS NULL"),

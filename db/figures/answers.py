@@ -14,7 +14,7 @@ from db.answers.records import AnswerOutcome
 from db.answers.state import SENT
 from db.answers.tables import answers
 from db.connection import Connection
-from db.figures.reach import FigureFilter
+from db.figures.reach import FigureFilter, hour_of
 from db.rows import Row, all_rows
 
 ANSWERED: Final = sa.text("""
@@ -69,7 +69,7 @@ async def answered_counts(
 
     Rows have step, open (of the hour of ``now``), decision, reason_code, state and events.
     """
-    open_hour = now.replace(minute=0, second=0, microsecond=0)
+    open_hour = hour_of(now)
     until = min(filters.until, open_hour) if back else filters.until
     values = {
         "step": filters.step,

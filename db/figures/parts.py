@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from db.connection import Connection
-from db.figures.reach import FigureFilter, load_reach
+from db.figures.reach import FigureFilter, hour_of, load_reach
 from db.rows import Row, rows_as
 from worker.model import DecisionKind
 from worker.reasons import BLOCKED, FAILED
@@ -111,8 +111,7 @@ async def largest_parts(
 ) -> tuple[PartCount, ...]:
     """The values with the largest changes, of every dimension; the open hour is left out, as it is before."""
     reach = await load_reach(connection, filters, now)
-    open_hour = now.replace(minute=0, second=0, microsecond=0)
-    hours = [each for each in reach.whole.hours if each < open_hour]
+    hours = [each for each in reach.whole.hours if each < hour_of(now)]
     values: Row = {
         "users": filters.users,
         "chosen": filters.chosen,

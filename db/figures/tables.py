@@ -7,17 +7,16 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
-from db.columns import NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import NOW, ZERO, Timestamp, choice, index, key, required, table
 
 figure_spans: Final = table(
     "figure_spans",
     "counted hours and days; one without a row is not counted",
-    key("grain", sa.Text, comment="hour or day"),
+    *choice("grain", "hour day", primary_key=True),
     key("start", Timestamp, comment="UTC, a whole hour or midnight"),
     required("counted_to", Timestamp, comment="decisions of the span before this are counted"),
     required("events", sa.BigInteger, comment="decisions counted"),
     required("filled_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint("grain IN ('hour', 'day')", name="grain_known"),
 )
 
 figure_counts: Final = table(

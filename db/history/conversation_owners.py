@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from db import access_log
 from db.access_log import LogEntry
@@ -104,6 +104,18 @@ class OwnerRecord:
         """The owner at a moment."""
         people = self.people_until > now and self.cause != OwnerCause.RELEASE
         return Owner.PEOPLE if people else Owner.AI
+
+    def row(self, now: datetime) -> dict[str, Any]:
+        """What programs read of it: the owner at a moment, and the last change."""
+        return {
+            "user_id": self.user_id,
+            "conversation_id": self.conversation_id,
+            "owner": self.owner(now).value,
+            "people_until": self.people_until,
+            "cause": self.cause,
+            "changed_by": self.changed_by,
+            "changed_at": self.changed_at,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

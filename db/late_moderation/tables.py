@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.columns import Timestamp, index, key, required, required_texts, table
+from db.columns import Timestamp, choice, index, key, required, required_texts, table
 
 unmoderated_texts: Final = table(
     "unmoderated_texts",
@@ -17,9 +17,8 @@ unmoderated_texts: Final = table(
     required("roles", sa.ARRAY(sa.Text), comment="whose text was not moderated: user, assistant"),
     sa.Column("claimed_until", Timestamp, comment="a worker checks the texts until then"),
     sa.Column("checked_at", Timestamp),
-    sa.Column("result", sa.Text, comment="clear, flagged, refused, or gone: no longer stored"),
+    *choice("result", "clear flagged refused gone", "gone: no longer stored", nullable=True),
     sa.Column("matched_rule", sa.Text, comment="of a flagged text"),
-    sa.CheckConstraint("result IN ('clear', 'flagged', 'refused', 'gone')", name="result_known"),
     sa.CheckConstraint("(result IS NULL) = (checked_at IS NULL)", name="result_with_time"),
     index("ix_unmoderated_texts_waiting", "decided_at", where="checked_at IS NULL"),
     index("ix_unmoderated_texts_flagged", "checked_at", where="result = 'flagged'"),

@@ -7,7 +7,21 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from db.columns import EMPTY_LIST, FALSE, NOW, TRUE, Timestamp, index, key, required, required_texts, table
+from db.columns import (
+    EMPTY_LIST,
+    FALSE,
+    NOW,
+    TRUE,
+    Timestamp,
+    choice,
+    index,
+    key,
+    required,
+    required_texts,
+    table,
+)
+
+ROLES: Final = "viewer reviewer lead rule_editor account_admin auditor owner"
 
 people: Final = table(
     "people",
@@ -36,16 +50,10 @@ people: Final = table(
         sa.ARRAY(sa.Text),
         comment="optional columns of the list of decisions; null: the usual ones",
     ),
-    required(
-        "list_order",
-        sa.Text,
-        server_default="newest",
-        comment="which decisions come first in lists: newest or oldest",
-    ),
+    *choice("list_order", "newest oldest", "which decisions come first in lists", server_default="newest"),
     sa.Column("disabled_at", Timestamp),
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),
-    sa.CheckConstraint("list_order IN ('newest', 'oldest')", name="list_order_known"),
     sa.UniqueConstraint("oidc_issuer", "oidc_subject"),
     sa.CheckConstraint("login = lower(login) AND login <> ''", name="login_lower"),
 )
@@ -55,13 +63,9 @@ person_roles: Final = table(
     "what each person may do, per account",
     key("person_id", sa.ForeignKey("people.id")),
     key("user_id", sa.Text, comment="the account, or * for every account"),
-    key("role", sa.Text, comment="what the person may do there"),
+    *choice("role", ROLES, primary_key=True),
     required("granted_by", sa.Text),
     required("granted_at", Timestamp, server_default=NOW),
-    sa.CheckConstraint(
-        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor', 'owner')",
-        name="role_known",
-    ),
 )
 
 invitations: Final = table(
@@ -71,7 +75,7 @@ invitations: Final = table(
     required("token_hash", sa.LargeBinary, unique=True, comment="SHA-256 of the link's token"),
     required("login", sa.Text, comment="lower case; a person may have it or not"),
     required("user_id", sa.Text, comment="the account; never every account"),
-    required("role", sa.Text, comment="a member of db.people.records.Role"),
+    *choice("role", ROLES),
     required("invited_by", sa.ForeignKey("people.id")),
     required("created_at", Timestamp),
     required("expires_at", Timestamp),
@@ -81,10 +85,6 @@ invitations: Final = table(
     index("ix_invitations_invited_by", "invited_by", "created_at"),
     sa.CheckConstraint("login = lower(login) AND login <> ''", name="login_lower"),
     sa.CheckConstraint("user_id <> '*'", name="one_account"),
-    sa.CheckConstraint(
-        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor', 'owner')",
-        name="role_known",
-    ),
 )
 
 sessions: Final = table(

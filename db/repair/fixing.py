@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from db.access_log import LogEntry, LoggedAction, append_entry
@@ -23,37 +22,35 @@ COUNT_LOST: Final = """
     INSERT INTO purged AS p (table_name, rows) VALUES ('lost', %s)
     ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows
 """
-FIXES: Final = MappingProxyType(
-    {
-        Breach.REPLY_NOT_ON_STREAM: f"""
-            UPDATE outbox o SET delivered_at = NULL
-            WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s
-                AND NOT coalesce({NO_LONGER_DUE}, false)
+FIXES: Final = {
+    Breach.REPLY_NOT_ON_STREAM: f"""
+        UPDATE outbox o SET delivered_at = NULL
+        WHERE decision_id = %(subject)s::uuid AND delivered_at >= %(since)s
+            AND NOT coalesce({NO_LONGER_DUE}, false)
+        RETURNING 1
+    """,
+    Breach.OUTGOING_NOT_ON_STREAM: f"""
+        WITH named AS (
+            SELECT split_part(%(subject)s, ' ', 1) AS type, split_part(%(subject)s, ' ', 2) AS key
+        ), event AS (
+            UPDATE outgoing_events e SET streamed_at = NULL FROM named
+            WHERE e.user_id = %(account)s AND e.type = named.type AND e.key = named.key
+                AND e.type IN ({events.STREAM_TYPES}) AND e.withdrawn IS NULL
+                AND e.streamed_at IS NOT NULL
             RETURNING 1
-        """,
-        Breach.OUTGOING_NOT_ON_STREAM: f"""
-            WITH named AS (
-                SELECT split_part(%(subject)s, ' ', 1) AS type, split_part(%(subject)s, ' ', 2) AS key
-            ), event AS (
-                UPDATE outgoing_events e SET streamed_at = NULL FROM named
-                WHERE e.user_id = %(account)s AND e.type = named.type AND e.key = named.key
-                    AND e.type IN ({events.STREAM_TYPES}) AND e.withdrawn IS NULL
-                    AND e.streamed_at IS NOT NULL
-                RETURNING 1
-            ), retraction AS (
-                UPDATE retractions r SET delivered_at = NULL FROM named
-                WHERE named.type = '{WebhookType.REPLY_RETRACTED}' AND r.review_id = named.key::uuid
-                    AND r.delivered_at IS NOT NULL AND r.conversation_id <> ''
-                RETURNING 1
-            )
-            SELECT 1 FROM event UNION ALL SELECT 1 FROM retraction
-        """,
-        Breach.RETRY_LOST: """
-            UPDATE dead_letters SET retried_at = NULL, retried_as = NULL
-            WHERE entry_id = %(subject)s AND retried_at IS NOT NULL RETURNING 1
-        """,
-    }
-)
+        ), retraction AS (
+            UPDATE retractions r SET delivered_at = NULL FROM named
+            WHERE named.type = '{WebhookType.REPLY_RETRACTED}' AND r.review_id = named.key::uuid
+                AND r.delivered_at IS NOT NULL AND r.conversation_id <> ''
+            RETURNING 1
+        )
+        SELECT 1 FROM event UNION ALL SELECT 1 FROM retraction
+    """,
+    Breach.RETRY_LOST: """
+        UPDATE dead_letters SET retried_at = NULL, retried_as = NULL
+        WHERE entry_id = %(subject)s AND retried_at IS NOT NULL RETURNING 1
+    """,
+}
 """One statement a kind; it changes only what is still wrong, and returns a row when it changed anything."""
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from db import review_tables, tables  # noqa: F401  # they add their tables to metadata
+from db.account_settings import tables as account_tables  # noqa: F401  # likewise
 from db.answers import tables as answer_tables  # noqa: F401  # likewise
 from db.collaboration import tables as collaboration_tables  # noqa: F401  # likewise
 from db.columns import metadata

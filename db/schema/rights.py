@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
+
 from db.pool import Pool, fetch_dicts
+from worker.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
+
+RETRY_S: Final = 1.0
 
 LOGIN_RIGHTS: Final = """
     SELECT session_user AS name, r.rolsuper AS superuser, r.rolcreaterole AS creates_roles,
@@ -43,3 +51,16 @@ async def session_login(source: Pool) -> SessionLogin:
         excess=tuple(words for words, has in rights.items() if has),
         public_temp=row["public_temp"],
     )
+
+
+async def warn_of_excess(source: Pool) -> None:
+    """Warn when the login has more rights than its service needs; once, as soon as Postgres answers."""
+    while True:
+        try:
+            login = await session_login(source)
+        except StorageUnavailable:
+            await asyncio.sleep(RETRY_S)
+            continue
+        if login.excess:
+            log.warning("login_has_owner_rights", login=login.name, rights=list(login.excess))
+        return

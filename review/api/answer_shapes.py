@@ -10,33 +10,17 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
+from db.answers.waiting import WaitingItem
 from review.answers.answerable import AnswerAction
 from review.api.change_shapes import STRICT
 from review.typed.kinds import Storable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingLine:
-    """A decision that waits for a person's answer, since ``since``.
-
-    ``queue`` is that of the account's escalation policy, or empty. A reply that waits for approval is listed
-    until ``send_before``.
-    """
-
-    decision_id: UUID
-    user_id: str
-    conversation_id: str
-    reason_code: str
-    queue: str
-    since: datetime
-    send_before: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingBody:
     """What waits, the oldest first; ``next`` is the cursor of the next page, null at the end."""
 
-    waiting: tuple[WaitingLine, ...]
+    waiting: tuple[WaitingItem, ...]
     next: str | None
 
 

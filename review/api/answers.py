@@ -50,7 +50,7 @@ async def list_waiting(visit: Visit) -> Response:
     detail = {"waiting": len(shown), "api": True}
     await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
     following = _cursor(shown[-1]) if len(found) > limit else None
-    return json_answer({"waiting": [asdict(each) for each in shown], "next": following})
+    return json_answer({"waiting": shown, "next": following})
 
 
 async def list_drafts(visit: Visit) -> Response:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.history import conversation_owners
-from db.history.conversation_owners import ConversationIds, OwnerRecord
+from db.history.conversation_owners import ConversationIds
 from review.access import Right
 from review.api.body import json_answer
 from review.api.decisions import read_place
@@ -29,7 +28,7 @@ async def list_conversations(visit: Visit) -> Response:
     )
     detail = {"conversations": len(found), "api": True}
     await visit.log(LoggedAction.LIST, user_id=place.account, detail=detail)
-    return json_answer({"conversations": [_owned(each, visit.now) for each in found]})
+    return json_answer({"conversations": [each.row(visit.now) for each in found]})
 
 
 async def take(visit: Visit) -> Response:
@@ -64,19 +63,7 @@ def _ids(visit: Visit) -> ConversationIds:
 
 async def _owner(visit: Visit, ids: ConversationIds) -> Response:
     found = await conversation_owners.load_owner(visit.store.pool, ids)
-    return json_answer(_owned(found, visit.now) if found else _never_owned(ids))
-
-
-def _owned(record: OwnerRecord, now: datetime) -> dict[str, Any]:
-    return {
-        "user_id": record.user_id,
-        "conversation_id": record.conversation_id,
-        "owner": record.owner(now).value,
-        "people_until": record.people_until,
-        "cause": record.cause,
-        "changed_by": record.changed_by,
-        "changed_at": record.changed_at,
-    }
+    return json_answer(found.row(visit.now) if found else _never_owned(ids))
 
 
 def _never_owned(ids: ConversationIds) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from db.people.api_tokens import TokenScope
 from review.access import Right
 from review.api.shapes import Document, Problem
-from review.http.page_routes import PageRoute
+from review.http.page_routes import PageRoute, api_get
 from review.http.visit import Visit
 from worker import __version__
 from worker.payload import AccountName, Identifier
@@ -58,15 +58,7 @@ async def show_openapi(visit: Visit) -> Response:
     return Response(body, media_type="application/json")
 
 
-ROUTE: Final = PageRoute(
-    path="/api/v1/openapi.json",
-    name="openapi",
-    handler=show_openapi,
-    right=Right.SIGNED_IN,
-    api=True,
-    summary="This document",
-    response=Document,
-)
+ROUTE: Final = api_get("/openapi.json", "openapi", show_openapi, Right.SIGNED_IN, Document, "This document")
 
 
 def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:

@@ -12,16 +12,7 @@ from db.access_log import LogLine
 from db.escalations.listing import EscalationRecord, EscalationState
 from db.webhooks.deliveries import WebhookDelivery, WholeWebhookDelivery
 from db.webhooks.endpoints import WebhookEndpoint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongField:
-    """A field of the body that cannot be used; ``item`` is its event in a batch, from 0, else null."""
-
-    field: str
-    expected: str
-    got: str
-    item: int | None = None
+from review.http.field_problems import FieldProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +22,7 @@ class Problem:
     title: str
     status: int
     detail: str
-    errors: tuple[WrongField, ...] = ()
+    errors: tuple[FieldProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

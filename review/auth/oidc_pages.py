@@ -84,7 +84,7 @@ async def finish_oidc(visit: Visit) -> Response:
     if person is None or person.disabled:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "login": identity.email[:200]})
         text = _(
-            _("An administrator must add you first, with the e-mail address that your provider has verified.")
+            "An administrator must add you first, with the e-mail address that your provider has verified."
         )
         raise Refused(403, "You are not known here", text)
     kept = form_replay.read_form(visit.request, data["carried"])

@@ -20,6 +20,7 @@ from review.auth.credentials import WINDOW, delay_s
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import start_session
 from review.http.named_routes import local_path
+from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 
@@ -42,7 +43,8 @@ def ask_for_code(
 
 async def submit_code(visit: Visit) -> Response:
     """Check the code; start a session when it is right."""
-    login, ends, mark = visit.field("login"), _seconds(visit.field("ends")), visit.field("mark")
+    login, mark = visit.field("login"), visit.field("mark")
+    ends = whole_number(visit.field("ends"), digits=SECONDS_DIGITS) or 0  # 0 is past
     next_page = local_path(visit.field("next"))
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     async with visit.store.reading() as connection:
@@ -111,11 +113,6 @@ async def check_code(visit: Visit, found: Credentials, code: str) -> tuple[int, 
             detail = {"login": found.person.login, "way": "second factor"}
             await visit.log(LoggedAction.SIGN_IN_REFUSED, connection=connection, detail=detail)
     return 0, way
-
-
-def _seconds(text: str) -> int:
-    """The end in the form; 0, which is past, for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= SECONDS_DIGITS else 0
 
 
 def _mark(visit: Visit, stored: str, login: str, ends: int) -> str:

@@ -68,7 +68,7 @@ class Contribution:
     @property
     def signed(self) -> str:
         """The change with its sign."""
-        return f"{self.change:+d}".replace("-", "\N{MINUS SIGN}") if self.change else "0"
+        return signed_number(self.change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +99,11 @@ class ChangeView:
     tabs: tuple[ChangeTab, ...]
     chosen: ChangeTab
     tables: tuple[ChangeTable, ...]
+
+
+def signed_number(by: int) -> str:
+    """A change with its sign."""
+    return f"{by:+d}".replace("-", "\N{MINUS SIGN}") if by else "0"
 
 
 def largest_change(compared: Compared) -> CountMeasure:
@@ -138,8 +143,7 @@ def change_view(
 
 def _tab(measure: CountMeasure, compared: Compared) -> ChangeTab:
     now, before = _counts(compared, measure)
-    by = now - before
-    signed = f"{by:+d}".replace("-", "\N{MINUS SIGN}") if by else "0"
+    signed = signed_number(now - before)
     return ChangeTab(measure=measure, title=_(MEASURES[measure]), now=now, before=before, signed=signed)
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldProblem:
-    """One wrong field.
+    """A field of the body that cannot be used; ``item`` is its event in a batch, from 0, else null.
 
-    Attributes:
-        field: dotted path, such as ``flagged_keywords.3``; ``data`` for the body as a whole.
-        item: number of the event in a batch, from 0; None where there is one body.
+    ``field`` is a dotted path, such as ``flagged_keywords.3``; ``data`` for the body as a whole.
     """
 
     field: str

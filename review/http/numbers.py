@@ -10,9 +10,9 @@ MOST_DIGITS: Final = 9
 """A Postgres integer holds every number of nine digits."""
 
 
-def whole_number(text: str) -> int | None:
-    """The number that a text of up to nine ASCII digits is; None for any other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+def whole_number(text: str, *, digits: int = MOST_DIGITS) -> int | None:
+    """The number that a text of ASCII digits is; None for any other text, and for more ``digits``."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 
 
 def page_of(rows: Sequence[Row], number: str, size: int) -> tuple[int, int, Sequence[Row]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from starlette.responses import Response
@@ -16,6 +17,8 @@ from review.http.visit import BODY_BYTES, Refused, Visit
 
 ACCOUNT: Final = "/accounts/{account:path}"
 """The address of the pages of one account."""
+API: Final = "/api/v1"
+"""Start of the addresses of the JSON API."""
 PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 
@@ -84,3 +87,23 @@ def post(
     return PageRoute(
         path=path, name=name, handler=handler, right=right, methods=("POST",), body_bytes=body_bytes
     )
+
+
+def api_get(  # noqa: PLR0917  # a row of the route table
+    path: str, name: str, handler: PageHandler, right: Right, response: type, summary: str, **more: Any
+) -> PageRoute:
+    """A read of the JSON API at a path below ``API``; ``more`` are other attributes of the route."""
+    return PageRoute(
+        path=API + path,
+        name=name,
+        handler=handler,
+        right=right,
+        api=True,
+        response=response,
+        summary=summary,
+        **more,
+    )
+
+
+api_post: Final = partial(api_get, methods=("POST",))
+api_delete: Final = partial(api_get, methods=("DELETE",))

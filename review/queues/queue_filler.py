@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
-from typing import Final
 
 import structlog
 
@@ -13,24 +11,16 @@ from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Queue
 from review.http.visit import Site
-from worker.errors import StorageUnavailable, is_outage
+from worker.errors import is_outage
 
 log = structlog.get_logger(__name__)
 
-EVERY_S: Final = 5.0
-"""Keeps the counts on the pages up to date; taking an item also fills the queue first."""
 
-
-async def run(site: Site) -> None:
-    """Fill all open queues every ``EVERY_S`` until cancelled; during an outage of Postgres, retry."""
-    while True:
-        await asyncio.sleep(EVERY_S)
-        try:
-            await fill_open(site.store, site.now())
-            async with site.store.writing() as connection:
-                await tend_samples(connection)
-        except StorageUnavailable as error:
-            log.warning("queues_behind", kind=error.kind)
+async def fill_all(site: Site) -> None:
+    """Fill all open queues, and the queue of the sample data."""
+    await fill_open(site.store, site.now())
+    async with site.store.writing() as connection:
+        await tend_samples(connection)
 
 
 async def fill_open(store: Store, now: datetime) -> None:

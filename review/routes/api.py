@@ -21,7 +21,7 @@ from review.api import (
     shapes,
 )
 from review.figures import ranges
-from review.http.page_routes import PageRoute
+from review.http.page_routes import api_get, api_post
 from review.http.parameters import ACCOUNT, LIMIT, Parameter, cursor
 from review.lists.filter_fields import FIELDS
 from review.typed.kinds import (
@@ -72,154 +72,69 @@ AGREEMENT_FILTERS: Final = (
 SUGGESTION_FILTERS: Final = _figure_filters(ranges.MONTH)
 
 API: Final = (
-    PageRoute(
-        path="/api/v1/suggestions",
-        name="api_suggestions",
-        handler=figures.list_suggestions,
-        right=Right.VIEW,
-        api=True,
-        summary="Topics of questions that the documents do not cover",
-        query=SUGGESTION_FILTERS,
-        response=shapes.SuggestionsBody,
+    api_get(
+        "/suggestions", "api_suggestions", figures.list_suggestions, Right.VIEW, shapes.SuggestionsBody,
+        "Topics of questions that the documents do not cover", query=SUGGESTION_FILTERS,
     ),
-    PageRoute(
-        path="/api/v1/decisions",
-        name="api_decisions",
-        handler=decisions.list_decisions,
-        right=Right.VIEW,
-        api=True,
-        summary="Decisions, newest first",
-        query=(*DECISION_FILTERS, cursor(DECISIONS_CURSOR)),
-        response=shapes.Decisions,
+    api_get(
+        "/decisions", "api_decisions", decisions.list_decisions, Right.VIEW, shapes.Decisions,
+        "Decisions, newest first", query=(*DECISION_FILTERS, cursor(DECISIONS_CURSOR)),
     ),
-    PageRoute(
-        path="/api/v1/decisions/{decision_id}",
-        name="api_decision",
-        handler=decisions.get_decision,
-        right=Right.VIEW,
-        api=True,
-        summary="One decision with its snapshot",
-        response=shapes.WholeDecision,
+    api_get(
+        "/decisions/{decision_id}", "api_decision", decisions.get_decision, Right.VIEW,
+        shapes.WholeDecision, "One decision with its snapshot",
     ),
-    PageRoute(
-        path="/api/v1/escalations",
-        name="api_escalations",
-        handler=answers.list_open,
-        right=Right.VIEW,
-        api=True,
-        summary="Messages that people must answer, oldest first",
-        query=(*answers.FILTERS, cursor(UUID), LIMIT),
-        response=shapes.Escalations,
+    api_get(
+        "/escalations", "api_escalations", answers.list_open, Right.VIEW, shapes.Escalations,
+        "Messages that people must answer, oldest first", query=(*answers.FILTERS, cursor(UUID), LIMIT),
     ),
-    PageRoute(
-        path="/api/v1/conversations",
-        name="api_conversations",
-        handler=conversations.list_conversations,
-        right=Right.VIEW,
-        api=True,
-        summary="Conversations that people own, latest takeover first",
+    api_get(
+        "/conversations", "api_conversations", conversations.list_conversations, Right.VIEW,
+        shapes.OwnedConversations, "Conversations that people own, latest takeover first",
         query=(ACCOUNT, LIMIT),
-        response=shapes.OwnedConversations,
     ),
-    PageRoute(
-        path="/api/v1/accounts/{account:path}/conversations/{conversation:path}",
-        name="api_conversation",
-        handler=conversations.show_owner,
-        right=Right.VIEW,
-        api=True,
-        summary="Who may answer in one conversation",
-        response=shapes.ConversationOwner,
+    api_get(
+        "/accounts/{account:path}/conversations/{conversation:path}", "api_conversation",
+        conversations.show_owner, Right.VIEW, shapes.ConversationOwner,
+        "Who may answer in one conversation",
     ),
-    PageRoute(
-        path="/api/v1/accounts/{account:path}/limits",
-        name="api_limits",
-        handler=figures.list_limits,
-        right=Right.VIEW,
-        api=True,
-        summary="What is used and left of an account's limits and budgets",
-        response=limits_page.AccountLimitsBody,
+    api_get(
+        "/accounts/{account:path}/limits", "api_limits", figures.list_limits, Right.VIEW,
+        limits_page.AccountLimitsBody, "What is used and left of an account's limits and budgets",
     ),
-    PageRoute(
-        path="/api/v1/confidence",
-        name="api_confidence",
-        handler=decisions.list_confidence,
-        right=Right.VIEW,
-        api=True,
-        summary="Confidence of replies by conversation",
-        query=DECISION_FILTERS,
-        response=shapes.ConversationConfidences,
+    api_get(
+        "/confidence", "api_confidence", decisions.list_confidence, Right.VIEW,
+        shapes.ConversationConfidences, "Confidence of replies by conversation", query=DECISION_FILTERS,
     ),
-    PageRoute(
-        path="/api/v1/access-log",
-        name="api_access_log",
-        handler=figures.list_entries,
-        right=Right.AUDIT,
-        api=True,
-        summary="Lines of the access log, newest first",
-        query=LOG_FILTERS,
-        response=shapes.AccessLog,
+    api_get(
+        "/access-log", "api_access_log", figures.list_entries, Right.AUDIT, shapes.AccessLog,
+        "Lines of the access log, newest first", query=LOG_FILTERS,
     ),
     openapi.ROUTE,
-    PageRoute(
-        path="/api/v1/figures",
-        name="api_figures",
-        handler=figures.show_figures,
-        right=Right.VIEW,
-        api=True,
-        summary="The figures of the dashboard",
-        query=FIGURE_FILTERS,
-        response=shapes.FiguresBody,
+    api_get(
+        "/figures", "api_figures", figures.show_figures, Right.VIEW, shapes.FiguresBody,
+        "The figures of the dashboard", query=FIGURE_FILTERS,
     ),
-    PageRoute(
-        path="/api/v1/agreement",
-        name="api_agreement",
-        handler=figures.show_agreement,
-        right=Right.LEAD,
-        api=True,
-        summary="Agreement of people with decisions and with each other",
-        query=AGREEMENT_FILTERS,
-        response=shapes.AgreementBody,
+    api_get(
+        "/agreement", "api_agreement", figures.show_agreement, Right.LEAD, shapes.AgreementBody,
+        "Agreement of people with decisions and with each other", query=AGREEMENT_FILTERS,
     ),
-)
-
-
+)  # fmt: skip
 ANSWERS_API: Final = (
-    PageRoute(
-        path="/api/v1/waiting",
-        name="api_waiting",
-        handler=answers.list_waiting,
-        right=Right.REVIEW,
-        api=True,
-        summary="Decisions that wait for a person's answer, the oldest first",
-        query=(
-            ACCOUNT,
-            cursor(WAITING_CURSOR),
-            LIMIT,
-        ),
-        response=answer_shapes.WaitingBody,
+    api_get(
+        "/waiting", "api_waiting", answers.list_waiting, Right.REVIEW, answer_shapes.WaitingBody,
+        "Decisions that wait for a person's answer, the oldest first",
+        query=(ACCOUNT, cursor(WAITING_CURSOR), LIMIT),
     ),
-    PageRoute(
-        path="/api/v1/decisions/{decision_id}/drafts",
-        name="api_drafts",
-        handler=answers.list_drafts,
-        right=Right.REVIEW,
-        api=True,
+    api_get(
+        "/decisions/{decision_id}/drafts", "api_drafts", answers.list_drafts, Right.REVIEW,
+        answer_shapes.DraftsBody, "Drafts of a decision that were not sent, and the answers of people",
         token_scope=TokenScope.ANSWER,
-        summary="Drafts of a decision that were not sent, and the answers of people",
-        response=answer_shapes.DraftsBody,
     ),
-    PageRoute(
-        path="/api/v1/decisions/{decision_id}/answers",
-        name="api_answer",
-        handler=answers.add_answer,
-        right=Right.REVIEW,
-        methods=("POST",),
-        api=True,
-        token_scope=TokenScope.ANSWER,
-        summary="Approve or edit a draft, write an answer, or close without one",
-        body=answer_shapes.AnswerBody,
-        response=answer_shapes.AnswerStored,
-        status=201,
+    api_post(
+        "/decisions/{decision_id}/answers", "api_answer", answers.add_answer, Right.REVIEW,
+        answer_shapes.AnswerStored, "Approve or edit a draft, write an answer, or close without one",
+        token_scope=TokenScope.ANSWER, body=answer_shapes.AnswerBody, status=201,
         also={200: "The same request was stored before"},
     ),
-)
+)  # fmt: skip

@@ -7,9 +7,8 @@ from typing import Final
 from review.access import Right
 from review.accounts import documents_page, rule_files_page
 from review.api import change_shapes, conversations, decisions, documents, shapes
-from review.http.page_routes import PageRoute
+from review.http.page_routes import ACCOUNT, api_delete, api_get, api_post
 
-ACCOUNT: Final = "/api/v1/accounts/{account:path}"
 CONVERSATION: Final = ACCOUNT + "/conversations/{conversation:path}"
 FILE: Final = {
     "multipart/form-data": {
@@ -23,100 +22,42 @@ FILE: Final = {
 }
 
 API_CHANGES: Final = (
-    PageRoute(
-        path="/api/v1/decisions/{decision_id}/reviews",
-        name="api_review",
-        handler=decisions.submit_review,
-        right=Right.REVIEW,
-        methods=("POST",),
-        api=True,
-        summary="Review a decision",
-        body=change_shapes.NewReview,
-        response=change_shapes.ReviewAnswer,
-        status=201,
+    api_post(
+        "/decisions/{decision_id}/reviews", "api_review", decisions.submit_review, Right.REVIEW,
+        change_shapes.ReviewAnswer, "Review a decision", body=change_shapes.NewReview, status=201,
     ),
-    PageRoute(
-        path="/api/v1/reviews/{review_id}/undo",
-        name="api_review_undo",
-        handler=decisions.undo_review,
-        right=Right.REVIEW,
-        methods=("POST",),
-        api=True,
-        summary="Withdraw your review within a minute",
-        response=change_shapes.UndoAnswer,
+    api_post(
+        "/reviews/{review_id}/undo", "api_review_undo", decisions.undo_review, Right.REVIEW,
+        change_shapes.UndoAnswer, "Withdraw your review within a minute",
     ),
-    PageRoute(
-        path=CONVERSATION + "/take",
-        name="api_conversation_take",
-        handler=conversations.take,
-        right=Right.REVIEW,
-        methods=("POST",),
-        api=True,
-        summary="Give a conversation to people",
-        response=shapes.ConversationOwner,
+    api_post(
+        CONVERSATION + "/take", "api_conversation_take", conversations.take, Right.REVIEW,
+        shapes.ConversationOwner, "Give a conversation to people",
     ),
-    PageRoute(
-        path=CONVERSATION + "/release",
-        name="api_conversation_release",
-        handler=conversations.release,
-        right=Right.REVIEW,
-        methods=("POST",),
-        api=True,
-        summary="Give a conversation back to the AI",
-        response=shapes.ConversationOwner,
+    api_post(
+        CONVERSATION + "/release", "api_conversation_release", conversations.release, Right.REVIEW,
+        shapes.ConversationOwner, "Give a conversation back to the AI",
     ),
-    PageRoute(
-        path=ACCOUNT + "/rules",
-        name="api_rules",
-        handler=documents.show_rules,
-        right=Right.VIEW,
-        api=True,
-        summary="The rules of an account",
-        response=change_shapes.RulesInForce,
+    api_get(
+        ACCOUNT + "/rules", "api_rules", documents.show_rules, Right.VIEW, change_shapes.RulesInForce,
+        "The rules of an account",
     ),
-    PageRoute(
-        path=ACCOUNT + "/rules",
-        name="api_rules_store",
-        handler=documents.store_rules,
-        right=Right.EDIT_RULES,
-        methods=("POST",),
-        api=True,
-        summary="Store a new version of the rules",
-        body=change_shapes.NewRules,
-        response=change_shapes.RulesAnswer,
+    api_post(
+        ACCOUNT + "/rules", "api_rules_store", documents.store_rules, Right.EDIT_RULES,
+        change_shapes.RulesAnswer, "Store a new version of the rules", body=change_shapes.NewRules,
         body_bytes=rule_files_page.MOST_BYTES,
     ),
-    PageRoute(
-        path=ACCOUNT + "/documents",
-        name="api_documents",
-        handler=documents.list_documents,
-        right=Right.VIEW,
-        api=True,
-        summary="The documents of an account",
-        response=change_shapes.Documents,
+    api_get(
+        ACCOUNT + "/documents", "api_documents", documents.list_documents, Right.VIEW,
+        change_shapes.Documents, "The documents of an account",
     ),
-    PageRoute(
-        path=ACCOUNT + "/documents",
-        name="api_document_add",
-        handler=documents.add_document,
-        right=Right.EDIT_RULES,
-        methods=("POST",),
-        api=True,
-        summary="Add a document",
-        body=change_shapes.NewDocument,
-        accepts=FILE,
-        response=change_shapes.DocumentAnswer,
-        status=201,
-        body_bytes=documents_page.MOST_BYTES,
+    api_post(
+        ACCOUNT + "/documents", "api_document_add", documents.add_document, Right.EDIT_RULES,
+        change_shapes.DocumentAnswer, "Add a document", body=change_shapes.NewDocument, accepts=FILE,
+        status=201, body_bytes=documents_page.MOST_BYTES,
     ),
-    PageRoute(
-        path=ACCOUNT + "/documents/{document:int}",
-        name="api_document_remove",
-        handler=documents.remove_document,
-        right=Right.EDIT_RULES,
-        methods=("DELETE",),
-        api=True,
-        summary="Remove a document with all its passages",
-        response=change_shapes.RemovedDocument,
+    api_delete(
+        ACCOUNT + "/documents/{document:int}", "api_document_remove", documents.remove_document,
+        Right.EDIT_RULES, change_shapes.RemovedDocument, "Remove a document with all its passages",
     ),
-)
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.api import shapes, webhooks
-from review.http.page_routes import PageRoute, get, post
+from review.http.page_routes import api_get, get, post
 from review.http.parameters import LIMIT, Parameter
 from review.typed.kinds import Number
 from review.webhooks import endpoints_page
@@ -26,37 +26,18 @@ WEBHOOKS: Final = (
     post(ACCOUNT, "webhooks_post", endpoints_page.add_endpoint, Right.ADMIN),
 )
 
-API: Final = "/api/v1"
 WEBHOOKS_API: Final = (
-    PageRoute(
-        path=API + DELIVERY,
-        name="api_webhook_delivery",
-        handler=webhooks.show_delivery,
-        right=Right.ADMIN,
-        api=True,
-        summary="One delivery of a webhook with its body",
-        response=shapes.ShownDelivery,
+    api_get(
+        DELIVERY, "api_webhook_delivery", webhooks.show_delivery, Right.ADMIN, shapes.ShownDelivery,
+        "One delivery of a webhook with its body",
     ),
-    PageRoute(
-        path=API + ENDPOINT + "/deliveries",
-        name="api_webhook_deliveries",
-        handler=webhooks.list_deliveries,
-        right=Right.ADMIN,
-        api=True,
-        summary="Deliveries to a webhook endpoint, newest first",
-        query=(
-            Parameter(name="before", text="Only deliveries with a smaller number", kind=Number),
-            LIMIT,
-        ),
-        response=shapes.WebhookDeliveries,
+    api_get(
+        ENDPOINT + "/deliveries", "api_webhook_deliveries", webhooks.list_deliveries, Right.ADMIN,
+        shapes.WebhookDeliveries, "Deliveries to a webhook endpoint, newest first",
+        query=(Parameter(name="before", text="Only deliveries with a smaller number", kind=Number), LIMIT),
     ),
-    PageRoute(
-        path=API + ACCOUNT,
-        name="api_webhooks",
-        handler=webhooks.list_endpoints,
-        right=Right.ADMIN,
-        api=True,
-        summary="The webhook endpoints of an account",
-        response=shapes.WebhookEndpoints,
+    api_get(
+        ACCOUNT, "api_webhooks", webhooks.list_endpoints, Right.ADMIN, shapes.WebhookEndpoints,
+        "The webhook endpoints of an account",
     ),
-)
+)  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from review.access import Right
 from review.languages import mark
@@ -36,3 +37,10 @@ class NavigationLink:
     key: str
     related_paths: tuple[str, ...] = ()
     counted: bool = False
+
+
+def nav_link(  # noqa: PLR0917  # a row of the navigation
+    title: str, path: str, right: Right, group: NavigationGroup, icon: str, key: str, **more: Any
+) -> NavigationLink:
+    """A link; ``more`` are its other attributes."""
+    return NavigationLink(title=title, path=path, right=right, group=group, icon=icon, key=key, **more)

@@ -10,96 +10,30 @@ from typing import Final
 from features.feature import hook_items
 from review.access import Right
 from review.languages import mark
-from review.shell.links import NavigationGroup, NavigationLink
+from review.shell.links import NavigationGroup, NavigationLink, nav_link
 
 IN_BAR: Final = 4
 """Links in the bar of a narrow screen; the fifth entry opens the rest."""
-
-
+REVIEWING, INSIGHT, ADMINISTRATION = NavigationGroup
 CORE: Final = (
-    NavigationLink(
-        title=mark("Home"),
-        path="/",
-        right=Right.VIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="house",
-        key="h",
-    ),
-    NavigationLink(
-        title=mark("Decisions"),
-        path="/decisions",
-        right=Right.VIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="list-checks",
-        key="d",
+    nav_link(mark("Home"), "/", Right.VIEW, REVIEWING, "house", "h"),
+    nav_link(
+        mark("Decisions"),
+        "/decisions",
+        Right.VIEW,
+        REVIEWING,
+        "list-checks",
+        "d",
         related_paths=("/views", "/jobs", "/bulk"),
     ),
-    NavigationLink(
-        title=mark("To answer"),
-        path="/escalations",
-        right=Right.REVIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="hand",
-        key="e",
-        counted=True,
-    ),
-    NavigationLink(
-        title=mark("Queues"),
-        path="/queues",
-        right=Right.REVIEW,
-        group=NavigationGroup.REVIEWING,
-        icon="inbox",
-        key="q",
-        counted=True,
-    ),
-    NavigationLink(
-        title=mark("Conversations"),
-        path="/conversations",
-        right=Right.VIEW,
-        group=NavigationGroup.INSIGHT,
-        icon="messages-square",
-        key="c",
-    ),
-    NavigationLink(
-        title=mark("Dashboard"),
-        path="/dashboard",
-        right=Right.VIEW,
-        group=NavigationGroup.INSIGHT,
-        icon="chart-column",
-        key="b",
-    ),
-    NavigationLink(
-        title=mark("Agreement"),
-        path="/agreement",
-        right=Right.LEAD,
-        group=NavigationGroup.INSIGHT,
-        icon="scale",
-        key="a",
-    ),
-    NavigationLink(
-        title=mark("Accounts"),
-        path="/accounts",
-        right=Right.VIEW,
-        group=NavigationGroup.ADMINISTRATION,
-        icon="store",
-        key="s",
-    ),
-    NavigationLink(
-        title=mark("People"),
-        path="/people",
-        right=Right.ADMIN,
-        group=NavigationGroup.ADMINISTRATION,
-        icon="users",
-        key="p",
-    ),
-    NavigationLink(
-        title=mark("Access log"),
-        path="/access-log",
-        right=Right.AUDIT,
-        group=NavigationGroup.ADMINISTRATION,
-        icon="scroll-text",
-        key="l",
-    ),
+    nav_link(mark("To answer"), "/escalations", Right.REVIEW, REVIEWING, "hand", "e", counted=True),
+    nav_link(mark("Queues"), "/queues", Right.REVIEW, REVIEWING, "inbox", "q", counted=True),
+    nav_link(mark("Conversations"), "/conversations", Right.VIEW, INSIGHT, "messages-square", "c"),
+    nav_link(mark("Dashboard"), "/dashboard", Right.VIEW, INSIGHT, "chart-column", "b"),
+    nav_link(mark("Agreement"), "/agreement", Right.LEAD, INSIGHT, "scale", "a"),
+    nav_link(mark("Accounts"), "/accounts", Right.VIEW, ADMINISTRATION, "store", "s"),
+    nav_link(mark("People"), "/people", Right.ADMIN, ADMINISTRATION, "users", "p"),
+    nav_link(mark("Access log"), "/access-log", Right.AUDIT, ADMINISTRATION, "scroll-text", "l"),
 )
 LINKS: Final[tuple[NavigationLink, ...]] = tuple(
     sorted((*CORE, *hook_items("navigation")), key=lambda link: list(NavigationGroup).index(link.group))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from db.commits.stored_event import StoredEvent
+from db.documents.retrieval import PostgresRetriever
 from tasks.entries.rulebooks import Rulebook
 from tasks.entries.storage import Storage
 from tasks.fairness.overload import Overload
@@ -33,24 +34,30 @@ log = structlog.get_logger(__name__)
 GivenPorts = Callable[[Ports], Ports]
 
 
-class HistoryLookedUp:
-    """``worker.ports.Conversations`` that answers once with the lines that an event was looked up with."""
+class LookedUp:
+    """Ports with what an event was looked up with: the lines of its conversation, and what a search needs.
 
-    __slots__ = ("_behind", "_lines", "_read_s")
+    It is ``worker.ports.Conversations`` itself: it answers once with these lines.
+    """
 
-    def __init__(self, lines: tuple[Message, ...]) -> None:
-        self._lines: tuple[Message, ...] | None = lines
-        self._read_s = monotonic()
+    __slots__ = ("_behind", "_fresh_until_s", "_lines", "_search")
+
+    def __init__(self, stored: StoredEvent) -> None:
+        self._lines: tuple[Message, ...] | None = stored.history
+        self._search = stored.search
+        self._fresh_until_s = monotonic() + CONTEXT_FRESH_S
 
     def given(self, ports: Ports) -> Ports:
-        """The ports with these conversations before theirs."""
-        self._behind = ports.conversations
-        return replace(ports, conversations=self)
+        """The ports with this before theirs."""
+        self._behind, retriever = ports.conversations, ports.retriever
+        if isinstance(retriever, PostgresRetriever):
+            retriever = retriever.knowing(self._search, self._fresh_until_s)
+        return replace(ports, conversations=self, retriever=retriever)
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
         """The lines; read again where they were given before, or a wait made them old."""
         lines, self._lines = self._lines, None
-        if lines is None or monotonic() > self._read_s + CONTEXT_FRESH_S:
+        if lines is None or monotonic() > self._fresh_until_s:
             return await self._behind.history(user_id, conversation_id, limit)
         return lines[-limit:]
 
@@ -84,7 +91,7 @@ class Decider:
         Raises:
             StorageUnavailable: nothing was decided; safe to repeat.
         """
-        looked_up = HistoryLookedUp(stored.history)
+        looked_up = LookedUp(stored)
         case = book.settings.case(
             edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
         )

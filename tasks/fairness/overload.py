@@ -88,7 +88,7 @@ class Overload:
         if shed is not None and watched.backlog is not None:
             left = watched.backlog.waiting - watched.backlog.workers
             watched.backlog = replace(watched.backlog, waiting=max(0.0, left))
-        return BegunCase(case=replace(case, shed=shed), began_s=began_s)
+        return BegunCase(case=replace(case, shed=shed) if shed else case, began_s=began_s)
 
     def ended(self, begun: BegunCase, decision: Decision) -> None:
         """Note how long a decision took."""

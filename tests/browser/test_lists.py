@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from cli.stack import Stack
 from db.people.records import Person, Role
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.integration.test_cli import MANY
 from tests.support.browser.axe import faults
 from tests.support.browser.desk import Desk, Scheme, export, picture, sign_in
@@ -337,8 +337,7 @@ def large(
     stack: Stack, template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Person, str]]:
     """The address of pages over a large audit, a lead, and the database."""
-    create_database(stack.database_url, "hushgate_large", template)
-    database_url = database_at(stack.database_url, "hushgate_large")
+    database_url = create_database(stack.database_url, "hushgate_large", template)
     with psycopg.connect(database_url) as connection:
         connection.execute(MANY, {"first": 0, "last": ROWS})
     with ThreadPoolExecutor(1) as other:  # this thread's event loop is the browser's

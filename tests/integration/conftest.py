@@ -15,7 +15,7 @@ from cli.stack import Stack
 from db.pool import WORKER_ROLE, Pool, create_pool
 from sandbox.server import SandboxHandle
 from tasks.shards.clients import connect
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.reviewing import Visitors, site
 from tests.support.running import Running, running
@@ -25,9 +25,7 @@ from tests.support.terminal import Shell, shell_at
 @pytest.fixture
 def url(stack: Stack, template: str, tmp_path: Path) -> str:
     """URL of a migrated, empty database of one test's own."""
-    name = f"hushgate_{tmp_path.name}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
+    return create_database(stack.database_url, f"hushgate_{tmp_path.name}", template)
 
 
 @pytest.fixture

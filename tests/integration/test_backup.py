@@ -39,9 +39,7 @@ QUESTION = "When are you open on weekdays?"
 @pytest.fixture
 def other(stack: Stack, tmp_path: Path) -> str:
     """An empty database without tables, to restore into."""
-    name = f"hushgate_restored_{tmp_path.name}"
-    create_database(stack.database_url, name)
-    return database_at(stack.database_url, name)
+    return create_database(stack.database_url, f"hushgate_restored_{tmp_path.name}")
 
 
 @pytest.fixture

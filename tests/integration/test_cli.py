@@ -870,8 +870,7 @@ def test_a_redis_that_forgets_is_found(shell: Shell, tmp_path: Path) -> None:
 def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
     """The fix is the command to type."""
     sign_fleet(shell.environment["REDIS_URL"])
-    create_database(stack.database_url, "hushgate_bare")
-    url = database_at(stack.database_url, "hushgate_bare")
+    url = create_database(stack.database_url, "hushgate_bare")
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
 
     assert ended.code == 1

@@ -32,7 +32,7 @@ from db.retention.declared import RETENTION
 from db.schema import baseline, migrate
 from db.schema.partitions import ensure_partitions
 from tasks.retention.sweep import sweep
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.auditing import decided, store
 from tests.support.pools import in_pool
 from tests.support.retention import keeping
@@ -75,8 +75,7 @@ def as_worker(url: str, call: Callable[[Pool], Awaitable[Value]]) -> Value:
 def empty_url(stack: Stack) -> str:
     """A database without a table."""
     name = f"hushgate_empty_{next(NUMBERS)}"
-    create_database(stack.database_url, name)
-    return database_at(stack.database_url, name)
+    return create_database(stack.database_url, name)
 
 
 def differences(url: str) -> list[Any]:
@@ -309,9 +308,7 @@ def test_a_value_that_no_partition_takes_is_an_error(database_url: str) -> None:
 
 def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> None:
     """Deleted rows are counted, so that the balance shows nothing missing."""
-    name = f"hushgate_retention_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    url = database_at(stack.database_url, name)
+    url = create_database(stack.database_url, f"hushgate_retention_{next(NUMBERS)}", template)
     old = datetime(2026, 3, 5, tzinfo=UTC)
     made = [
         decided(at=old),

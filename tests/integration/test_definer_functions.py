@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from cli.stack import Stack
 from db.schema import migrate
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 
 Rows = psycopg.Connection[dict[str, Any]]
 LOGIN = "hushgate_test_intruder"
@@ -161,8 +161,7 @@ def test_the_quarantine_is_swept_up_to_now_and_no_further(owner: Rows) -> None:
 
 def test_migrations_take_temporary_tables_and_the_schema_from_public(stack: Stack) -> None:
     """Roles of workers and reviewers create neither temporary tables nor objects beside ours."""
-    create_database(stack.database_url, "hushgate_public")
-    url = database_at(stack.database_url, "hushgate_public")
+    url = create_database(stack.database_url, "hushgate_public")
     with psycopg.connect(url, autocommit=True, row_factory=dict_row) as owner:
         owner.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
         migrate.upgrade(url)

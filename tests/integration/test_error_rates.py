@@ -15,12 +15,10 @@ from uuid import UUID
 import pytest
 from psycopg.types.json import Jsonb
 
-from cli.stack import Stack
 from db.people.records import Role
 from db.review_store import Store
 from db.reviews import queue_filling, queues
 from db.reviews.queues import Drawn, NewQueue, QueueKind, Sample, Stratum
-from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
 from tests.support.review_rows import NUMBERS, decided, rate, store
 from tests.support.reviewing import add_person, signed_in, site, stored
@@ -33,11 +31,9 @@ ASSESSED = {"assessment": {"policy": "guardrail@1", "measured": True}, "language
 
 
 @pytest.fixture(scope="module")
-def desk(stack: Stack, template: str) -> Iterator[Desk]:
-    """A desk in a database of this module's own."""
-    name = f"hushgate_errors_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    made = Desk(database_at(stack.database_url, name))
+def desk(database_url: str) -> Iterator[Desk]:
+    """A desk in the database of this module."""
+    made = Desk(database_url)
     yield made
     made.connection.close()
 

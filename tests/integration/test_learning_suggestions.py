@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from cli.stack import Stack
 from db.people.records import Role
 from db.review_store import Store
-from tests.conftest import create_database, database_at
 from tests.integration.test_agreement import Desk
-from tests.support.review_rows import NUMBERS, decided, rate, store
+from tests.support.review_rows import decided, rate, store
 from tests.support.reviewing import add_person, signed_in, site
 from tests.support.terminal import Shell
 from trials.jobs import suggesting
@@ -40,11 +38,9 @@ GOLDEN = """
 
 
 @pytest.fixture(scope="module")
-def desk(stack: Stack, template: str) -> Iterator[Desk]:
-    """A desk in a database of this module's own."""
-    name = f"hushgate_suggestions_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    made = Desk(database_at(stack.database_url, name))
+def desk(database_url: str) -> Iterator[Desk]:
+    """A desk in the database of this module."""
+    made = Desk(database_url)
     yield made
     made.connection.close()
 

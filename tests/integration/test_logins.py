@@ -19,7 +19,7 @@ from db.schema import logins, migrate
 from db.schema.logins import LOGINS, LoginState, Service
 from db.schema.rights import SessionLogin, session_login
 from sandbox.server import SandboxHandle
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.browser.serving import serving
 from tests.support.fleet_signs import sign_fleet
 from tests.support.pools import in_pool
@@ -123,8 +123,7 @@ def test_a_login_that_may_not_create_roles_is_one_clear_line(database_url: str, 
 
 def test_temporary_tables_are_taken_from_public_again(stack: Stack) -> None:
     """A restored dump has the rights of a new database."""
-    create_database(stack.database_url, "hushgate_restored")
-    url = database_at(stack.database_url, "hushgate_restored")
+    url = create_database(stack.database_url, "hushgate_restored")
     migrate.upgrade(url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("GRANT TEMPORARY ON DATABASE hushgate_restored TO PUBLIC")
@@ -162,7 +161,7 @@ def test_a_worker_works_with_its_own_login(
             eventually(lambda: engine.reply(user_id, event_id), "the reply")
 
     assert decided["reason_code"]
-    assert not [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+    assert not [each for each in logs if each["event"] == "login_has_owner_rights"]
     assert look(url) == SessionLogin(name=LOGINS[Service.WORKER], excess=(), public_temp=False)
 
 
@@ -196,13 +195,13 @@ def test_a_worker_that_logs_in_as_the_owner_says_so(
     """One warning at start names the login and its rights."""
     with capture_logs() as logs, running(database_url, redis_url, sandbox):
         eventually(
-            lambda: [each for each in logs if each["event"] == "worker_login_has_owner_rights"], "the warning"
+            lambda: [each for each in logs if each["event"] == "login_has_owner_rights"], "the warning"
         )
-    warned = [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+    warned = [each for each in logs if each["event"] == "login_has_owner_rights"]
 
     assert warned == [
         {
-            "event": "worker_login_has_owner_rights",
+            "event": "login_has_owner_rights",
             "log_level": "warning",
             "login": "postgres",
             "rights": ["superuser", "owner of ai_decisions", "may create roles"],
@@ -238,13 +237,13 @@ def test_the_review_server_says_when_it_logs_in_as_the_owner(
     """The warning comes at start, and not with the login of the review pages."""
     log, own = tmp_path / "log", tmp_path / "own"
     with serving(database_url, redis_url, log):
-        eventually(lambda: "review_login_has_owner_rights" in log.read_text(), "the warning")
+        eventually(lambda: "login_has_owner_rights" in log.read_text(), "the warning")
     url = service_url(database_url, Service.REVIEW)
     with serving(url, redis_url, own):
         pass
 
     assert "owner of ai_decisions" in log.read_text()
-    assert "review_login_has_owner_rights" not in own.read_text()
+    assert "login_has_owner_rights" not in own.read_text()
     assert look(url) == SessionLogin(name=LOGINS[Service.REVIEW], excess=(), public_temp=False)
 
 
@@ -265,8 +264,9 @@ def test_the_doctor_checks_everything_with_the_login_of_the_review_pages(
 ) -> None:
     """It may read the whole audit, so nothing is left unchecked."""
     sign_fleet(shell.environment["REDIS_URL"])
-    create_database(stack.database_url, "hushgate_doctor_of_pages", template)
-    url = service_url(database_at(stack.database_url, "hushgate_doctor_of_pages"), Service.REVIEW)
+    url = service_url(
+        create_database(stack.database_url, "hushgate_doctor_of_pages", template), Service.REVIEW
+    )
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
     found = {row["check"]: row for row in ended.rows}
 
@@ -319,8 +319,7 @@ def test_commands_of_people_work_with_the_login_of_the_review_pages(
 
 def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, template: str) -> None:
     """The login of the review pages reports, retries and drops dead letters, and repairs nothing."""
-    create_database(stack.database_url, "hushgate_repaired", template)
-    owned = database_at(stack.database_url, "hushgate_repaired")
+    owned = create_database(stack.database_url, "hushgate_repaired", template)
     env = {"DATABASE_URL": service_url(owned, Service.REVIEW)}
     with psycopg.connect(owned, autocommit=True) as connection:
         connection.execute(

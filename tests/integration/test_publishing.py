@@ -18,18 +18,13 @@ from tasks.publishing import celery_task as publish_task
 from tasks.publishing.publish import append, open_shards, publish, publish_many
 from tasks.shards.agreement import SEAL, double
 from tasks.shards.layout import Shard
+from tests.support.publishing import on_stream
 from tests.support.samples import body_of
 from worker.errors import PayloadRejected
 from worker.settings import Settings
 
 TASK_ID = "task-1"
 GOOD = body_of("mine", created_at="2026-11-20T10:00:00Z")
-
-
-def stored(valkey: Redis) -> list[Any]:
-    """What stands on the stream, parsed."""
-    entries: Any = valkey.xrange("hushgate:events")
-    return [json.loads(fields[b"data"]) for _, fields in entries]
 
 
 def eager_task(redis_url: str, sent: object, **settings: object) -> Any:
@@ -65,7 +60,7 @@ def test_an_event_is_appended_as_it_came(valkey: Redis) -> None:
     publish(valkey, json.dumps(GOOD).encode())
     publish(valkey, GOOD | {"created_at": created_at})
 
-    assert stored(valkey) == [GOOD, GOOD, GOOD | {"created_at": created_at.isoformat()}]
+    assert on_stream(valkey) == [GOOD, GOOD, GOOD | {"created_at": created_at.isoformat()}]
 
 
 REFUSED: tuple[tuple[Any, str], ...] = (
@@ -91,7 +86,7 @@ def test_what_is_no_event_is_refused_by_the_function(valkey: Redis, sent: Any, s
         publish(valkey, sent)
 
     assert str(refused.value).startswith(said)
-    assert stored(valkey) == []
+    assert on_stream(valkey) == []
 
 
 def test_one_bad_event_keeps_a_whole_batch_back(valkey: Redis) -> None:
@@ -100,13 +95,13 @@ def test_one_bad_event_keeps_a_whole_batch_back(valkey: Redis) -> None:
         publish_many(valkey, [GOOD, GOOD, without("text")])
 
     assert str(refused.value) == "2.text: expected a value, the field is required, got nothing"
-    assert stored(valkey) == []
+    assert on_stream(valkey) == []
 
 
 def test_payloads_can_be_appended_unchecked(valkey: Redis) -> None:
     """For a replay and for `hushgate publish --raw`."""
     assert len(append(valkey, [b'"no event"', b"{}"])) == 2
-    assert stored(valkey) == ["no event", {}]
+    assert on_stream(valkey) == ["no event", {}]
 
 
 @pytest.mark.parametrize("absent", [{}, {"event_id": None}])
@@ -116,7 +111,7 @@ def test_an_event_without_an_id_takes_the_tasks(
     """Celery may run a task twice, and both entries must be one event; null counts as none."""
     run_task(redis_url, without("event_id") | absent)
 
-    assert stored(valkey) == [GOOD | {"event_id": TASK_ID}]
+    assert on_stream(valkey) == [GOOD | {"event_id": TASK_ID}]
 
 
 def test_the_task_gives_the_id_of_the_entry(redis_url: str, valkey: Redis) -> None:
@@ -125,7 +120,7 @@ def test_the_task_gives_the_id_of_the_entry(redis_url: str, valkey: Redis) -> No
     entries: Any = valkey.xrange("hushgate:events")
 
     assert [entry.decode() for entry, _ in entries] == [entry_id]
-    assert stored(valkey) == [GOOD]
+    assert on_stream(valkey) == [GOOD]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +141,7 @@ def test_what_is_no_event_fails_the_task_and_is_kept(
         run_task(redis_url, sent)
 
     assert str(refused.value).startswith(said)
-    assert stored(valkey) == [sent]
+    assert on_stream(valkey) == [sent]
 
 
 def test_half_an_emoji_is_appended_as_redis_can_parse_it(valkey: Redis, redis_url: str) -> None:
@@ -156,7 +151,7 @@ def test_half_an_emoji_is_appended_as_redis_can_parse_it(valkey: Redis, redis_ur
     publish(valkey, json.dumps(half).encode())
     run_task(redis_url, half)
 
-    assert stored(valkey) == [GOOD | {"conversation_id": "c\ufffd"}] * 3
+    assert on_stream(valkey) == [GOOD | {"conversation_id": "c\ufffd"}] * 3
 
 
 def test_an_integer_beyond_64_bits_does_not_refuse_the_event(valkey: Redis, redis_url: str) -> None:
@@ -164,7 +159,7 @@ def test_an_integer_beyond_64_bits_does_not_refuse_the_event(valkey: Redis, redi
     publish(valkey, GOOD | {"metadata": {"n": 2**70}})
     run_task(redis_url, GOOD | {"metadata": {"n": 2**70}})
 
-    assert stored(valkey) == [GOOD | {"metadata": {"n": 2**70}}] * 2
+    assert on_stream(valkey) == [GOOD | {"metadata": {"n": 2**70}}] * 2
 
 
 def test_what_celery_restores_from_its_messages_is_published(valkey: Redis, redis_url: str) -> None:
@@ -175,7 +170,7 @@ def test_what_celery_restores_from_its_messages_is_published(valkey: Redis, redi
     sent = kombu.loads(kombu.dumps(GOOD | {"created_at": at, "metadata": metadata}))
     assert isinstance(sent["created_at"], datetime)
     run_task(redis_url, sent)
-    (found,) = stored(valkey)
+    (found,) = on_stream(valkey)
 
     assert datetime.fromisoformat(found["created_at"]) == at
     assert found["metadata"] == {"at": at.isoformat(), "id": str(number), "price": 1.5, "raw": "x"}
@@ -186,7 +181,7 @@ def test_a_time_without_an_offset_in_a_task_becomes_a_dead_letter(valkey: Redis,
     with pytest.raises(PayloadRejected, match="created_at"):
         run_task(redis_url, GOOD | {"created_at": datetime(2026, 11, 20, 10)})  # noqa: DTZ001
 
-    assert len(stored(valkey)) == 1
+    assert len(on_stream(valkey)) == 1
 
 
 @pytest.mark.parametrize("configured", [2, 3], ids=["before the doubling", "never agreed"])

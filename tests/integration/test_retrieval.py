@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from itertools import count, product
 from typing import Any, cast
 
 import pytest
 
+from db.commits.stored_event import look_up_event
 from db.documents import embedding_models, retrieval, storage, vector_index
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.retrieval import PostgresRetriever
@@ -16,13 +18,15 @@ from db.documents.search_statement import search_statement
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tests.support.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
+from tests.support.samples import event
+from worker.batched_calls import call_batched
 from worker.errors import StorageUnavailable
 from worker.model import FoundBy
 
 ACCOUNT_NUMBERS = count(1)
 STORED = StoredEmbedder(embedder_id=7, model="m", dimensions=8, asked_dimensions=0)
 STATEMENTS = [
-    retrieval.STATE,
+    retrieval.READ_STATE,
     *(
         search_statement(embedder, exact=exact, labelled=labelled)
         for embedder, exact, labelled in product((STORED, None), (True, False), (True, False))
@@ -131,6 +135,19 @@ async def test_without_the_embedding_model_search_goes_on_by_words(
 
     assert found.degraded == kind
     assert [(p.title, p.similarity, p.found_by) for p in found] == [("Returns", 1.0, FoundBy.WORDS)]
+
+
+async def test_the_look_up_of_an_event_reads_what_its_search_needs(
+    source: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """The count of chunks and the embedder, as the search itself would read them."""
+    async with embedding(sandbox) as model:
+        await add(source, RETURNS, user_id=account, model=model)
+        looked_up = await look_up_event(source, event(user_id=account), datetime.now(UTC))
+        read = await call_batched(source, retrieval.STATES, account)
+
+    assert (looked_up.search.chunks, looked_up.search) == (1, read)
+    assert looked_up.search.embedder is not None
 
 
 async def test_without_postgres_there_is_no_search(database_url: str) -> None:

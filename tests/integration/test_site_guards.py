@@ -13,7 +13,7 @@ from db.people.records import Role
 from review.auth import invitation_page
 from review.routes import PAGES
 from tasks.process.logs import secret_values
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.reviewing import ADDRESS, PASSWORD, Visitors, add_person, settings_at, signed_in, site
 
 ALWAYS = {
@@ -164,8 +164,7 @@ def test_only_addresses_are_believed_to_be_proxies(database_url: str, proxies: s
 
 def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, template: str) -> None:
     """503 with what was typed; sent again when the database is back, it works."""
-    create_database(stack.database_url, "guards_away", template)
-    url = database_at(stack.database_url, "guards_away")
+    url = create_database(stack.database_url, "guards_away", template)
     with site(url) as running, psycopg.connect(stack.database_url, autocommit=True) as owner:
         viewer = signed_in(running, add_person(url, Role.VIEWER))
         viewer.get("/profile")

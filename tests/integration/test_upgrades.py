@@ -66,8 +66,7 @@ def recorded(
     stack: Stack, sandbox_process: SandboxHandle, template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """What the workers of this commit say to Postgres, and the database before that."""
-    create_database(stack.database_url, "hushgate_recorded", template)
-    url = database_at(stack.database_url, "hushgate_recorded")
+    url = create_database(stack.database_url, "hushgate_recorded", template)
     return save(tmp_path_factory.mktemp("releases") / "now.json", url, stack.redis_url, sandbox_process)
 
 
@@ -81,8 +80,7 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(
     The recording of this commit shows that a recording can be repeated; releases are stored.
     """
     file = recorded if name == NOW else RELEASES / f"{name}.json"
-    create_database(stack.database_url, f"hushgate_release_{name}")
-    url = database_at(stack.database_url, f"hushgate_release_{name}")
+    url = create_database(stack.database_url, f"hushgate_release_{name}")
     restore_database(url, file.with_suffix(".dump"))
     rows(url, "SELECT hushgate_ensure_partitions(current_date, 3)")
     executed = repeat(url, file, run=1)

@@ -86,8 +86,7 @@ def test_documents_are_searched_by_words_until_pgvector_arrives(
 @pytest.mark.usefixtures("template")  # the roles of the services exist, as beside another database
 def test_pgvector_of_an_administrator_is_used_as_it_is(stack: Stack) -> None:
     """The owner of the tables does not own the extension, and cannot update it."""
-    create_database(stack.database_url, "made_with_pgvector")
-    url = database_at(stack.database_url, "made_with_pgvector")
+    url = create_database(stack.database_url, "made_with_pgvector")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute("CREATE ROLE tables_owner LOGIN CREATEROLE PASSWORD 'ownerpass'")
@@ -103,8 +102,7 @@ def test_pgvector_of_an_administrator_is_used_as_it_is(stack: Stack) -> None:
 @pytest.mark.usefixtures("template")  # the roles of the services exist
 def test_an_owner_without_superuser_gets_the_statements_that_are_missing(stack: Stack) -> None:
     """The statements of the messages are all that is missing; doctor has the grant too."""
-    create_database(stack.database_url, "without_grant")
-    url = database_at(stack.database_url, "without_grant")
+    url = create_database(stack.database_url, "without_grant")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE ROLE plain_owner LOGIN CREATEROLE PASSWORD 'ownerpass'")
         connection.execute(f"GRANT {SERVICE_ROLES} TO plain_owner WITH ADMIN OPTION")

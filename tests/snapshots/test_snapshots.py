@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from cli.stack import Stack
-from tests.conftest import NUMBERS, create_database, database_at
+from tests.conftest import NUMBERS, create_database
 from tests.snapshots.camera import Camera
 from tests.snapshots.rows import Seeded, seed
 from tests.snapshots.state import FILE, Look, differences, load
@@ -24,8 +24,7 @@ WIDE_LIST: Final = "list wide light"
 def seeded(stack: Stack, template: str) -> tuple[str, Seeded]:
     """A database of this module's own, made before the browser, whose event loop is this thread's."""
     name = f"hushgate_snapshots_{next(NUMBERS)}"
-    create_database(stack.database_url, name, template)
-    url = database_at(stack.database_url, name)
+    url = create_database(stack.database_url, name, template)
     return url, seed(url)
 
 

@@ -17,7 +17,7 @@ from compliance.audit_log.verifying import Keys, Verification, verify
 from compliance.erasure.receipts import public_key
 from db.pool import AUDIT_ROLE, create_pool
 from db.retention.limits import store_limits
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.auditing import ago, decided, store
 from tests.support.erasing import KEY
 from tests.support.pools import in_pool
@@ -34,9 +34,7 @@ NUMBERS = count(1)
 
 def log_database(server: str, template: str) -> str:
     """A migrated database with stored retention limits, as ``hushgate migrate`` leaves it."""
-    name = f"hushgate_log_{next(NUMBERS)}"
-    create_database(server, name, template)
-    url = database_at(server, name)
+    url = create_database(server, f"hushgate_log_{next(NUMBERS)}", template)
     store_limits(url, RetentionSettings.model_validate({"DATABASE_URL": url}))
     return url
 

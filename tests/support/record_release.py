@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from cli.stack import Stack
-from db.account_settings import accounts
 from db.backup.dump import dump_database
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
@@ -24,7 +23,7 @@ from sandbox.server import SandboxHandle, start
 from tasks.retention.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION
 from tests.support.release_statements import MARK, RELEASES, Recording, recorded
-from tests.support.running import OPEN, Running, eventually, running
+from tests.support.running import OPEN, Running, eventually, running, store_account
 from tests.support.seeding import seed_document
 from tests.support.webhooks import add_endpoint
 from worker.account_settings import changed
@@ -77,14 +76,9 @@ def _account(
     engine: Running, account: str, *, documents: Mapping[str, list[str]] | None = None, **settings: Any
 ) -> None:
     found = changed(Account(user_id=account, version=0), {**OPEN, **settings})
-    asyncio.run(_stored(engine.url, found))
+    asyncio.run(store_account(engine.url, found))
     for title, paragraphs in (documents or {}).items():
         seed_document(engine.url, account, title, paragraphs)
-
-
-async def _stored(url: str, account: Account) -> None:
-    async with create_pool(url, size=1, application="test", role=None) as source:
-        await accounts.store_account(source, account, changed_by="test")
 
 
 def _answered(engine: Running, account: str) -> None:

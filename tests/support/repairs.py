@@ -35,7 +35,7 @@ from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
 from tasks.shards.layout import ShardStream
-from tests.conftest import create_database, database_at
+from tests.conftest import create_database
 from tests.support.decided import reply_to
 from tests.support.pools import in_pool
 from tests.support.samples import event as sample
@@ -80,9 +80,7 @@ class World:
 
 def new_database(stack: Stack, template: str) -> str:
     """A database of the test's own."""
-    name = f"hushgate_{uuid4().hex}"
-    create_database(stack.database_url, name, template)
-    return database_at(stack.database_url, name)
+    return create_database(stack.database_url, f"hushgate_{uuid4().hex}", template)
 
 
 @contextmanager

@@ -42,7 +42,6 @@ from worker.snapshot import (
     SnapshotAttempt,
     SnapshotFinding,
     SnapshotPassage,
-    SnapshotScreened,
     SnapshotStage,
     snapshot_json,
 )
@@ -141,7 +140,7 @@ SNAPSHOTS = st.builds(
     quarantined=st.booleans(),
     masked=st.dictionaries(TEXTS, st.integers(1, 99), max_size=3),
     screened=several(
-        SnapshotScreened, passage_id=TEXTS, title=TEXTS, text_hash=TEXTS, check=TEXTS, evidence=TEXTS
+        ScreenedPassage, passage_id=TEXTS, title=TEXTS, text_hash=TEXTS, check=TEXTS, evidence=TEXTS
     ),
 )
 
@@ -214,7 +213,6 @@ def test_every_field_of_a_decision_is_stored_and_read() -> None:
         (Assessment, SnapshotAssessment),
         (Attempt, SnapshotAttempt),
         (StageRecord, SnapshotStage),
-        (ScreenedPassage, SnapshotScreened),
     ],
 )
 def test_every_field_of_the_model_is_declared_for_storage(kind: type, stored_as: type) -> None:

@@ -20,6 +20,7 @@ from features.jobs import JOBS, BackgroundJob, Process, beat_schedule
 from tasks.process.heartbeat_file import keep_files
 from tasks.wiring import WorkerParts
 from worker import supervisor
+from worker.errors import StorageUnavailable
 from worker.settings import Settings
 from worker.supervisor import Supervisor
 
@@ -64,6 +65,25 @@ async def test_an_endless_job_starts_again_after_a_bug_and_after_its_end() -> No
     assert [line["event"] for line in lines] == ["job_failed", "job_ended_early", "job_failed"]
     assert {line["job"] for line in lines} == {"sweep"}
     assert job.failed == [("sweep", bug), ("sweep", bug)]
+
+
+async def test_a_repeated_job_waits_for_its_next_run_when_postgres_is_away() -> None:
+    """An outage is no bug: nothing is reported, and the next run comes at its time."""
+    job = Job(StorageUnavailable("away", kind="OperationalError"), None)
+    repeated = BackgroundJob(
+        name="sweep", process=Process.REVIEW, does="", every_s=0.001, start=lambda _: job.run()
+    )
+    with structlog.testing.capture_logs() as lines:
+        work = Supervisor(job.note)
+        work.loop("sweep", repeated.of(None))
+        async with asyncio.timeout(5):
+            await job.lasting.wait()
+        await work.close()
+
+    assert [(line["event"], line["job"], line["kind"]) for line in lines] == [
+        ("job_postponed", "sweep", "OperationalError")
+    ]
+    assert job.failed == []
 
 
 async def test_a_job_that_ends_is_run_until_it_succeeds() -> None:

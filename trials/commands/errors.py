@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import sys
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from cli.options import read_lists, time_of
-from cli.output import emit, fail, print_message, printable
+from cli.options import read_lists, time_of, words_of
+from cli.output import emit, emit_csv, fail, print_message
 from db.connection import Connection
 from db.figures.reach import FigureFilter
 from trials.commands.shared import check_used
@@ -25,7 +22,6 @@ from trials.pages.error_report import (
     table_row,
 )
 from trials.store.error_rates import ErrorDimension, ErrorSelection
-from worker.spreadsheet import harmless
 
 DAY: Final = timedelta(days=1)
 LONGEST: Final = timedelta(days=366)
@@ -61,7 +57,7 @@ def errors(
     start = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if not start < end <= start + LONGEST:
         raise fail(f"--since: expected at most {LONGEST.days} days before --until, got {since!r}")
-    dimensions = _dimensions(by)
+    dimensions = words_of("--by", by, ErrorDimension) or tuple(ErrorDimension)
     check_used(account, option="--account")
     report = read_lists(lambda connection: load_report(connection, account, start, end))
     for design in report.designs:
@@ -73,9 +69,9 @@ def errors(
         print_message("no reviews of samples in this period; open a queue of kind sample", style="yellow")
     lines = [table_row(each) for each in report.lines if each.rate.dimension in dimensions]
     if transparency:
-        _print_csv(accuracy_rows(report), FILE_COLUMNS)
+        emit_csv(accuracy_rows(report), FILE_COLUMNS)
     elif as_csv:
-        _print_csv(lines, COLUMNS)
+        emit_csv(lines, COLUMNS)
     else:
         emit(lines, SHOWN)
 
@@ -90,18 +86,3 @@ async def load_report(
         back=-((since - until) // DAY) * DAY,
     )  # fmt: skip
     return await load_error_report(connection, selected, counted)
-
-
-def _dimensions(text: str) -> frozenset[ErrorDimension]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in frozenset(ErrorDimension)]:
-        raise fail(f"--by: expected some of {', '.join(ErrorDimension)}, got {unknown[0]!r}")
-    return frozenset(map(ErrorDimension, words or ErrorDimension))
-
-
-def _print_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    written = csv.writer(sys.stdout, lineterminator="\n")
-    written.writerow(columns)
-    for row in rows:
-        values = (row[name] for name in columns)
-        written.writerow([harmless(printable(each)) if isinstance(each, str) else each for each in values])

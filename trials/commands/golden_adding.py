@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
@@ -15,6 +13,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import who
 from cli.output import emit, fail, print_message
+from cli.output_file import input_file
 from db.pool import Pool
 from trials.commands.shared import GoldenAccount, SetName, actor, found_set, id_of, log_reading, run
 from trials.pure.evaluation.items import Expected, GoldenItem, GoldenLabel, GoldenRejected
@@ -108,7 +107,7 @@ def import_(
             part.clear()
             return stored
 
-        with _opened(file) as lines:
+        with input_file(file) as lines:
             for item in _imported(lines, account, now, wrong):
                 part.append(item)
                 read += 1
@@ -153,15 +152,3 @@ def _imported(lines: Iterable[bytes], account: str, now: datetime, wrong: list[s
             wrong.append(f"line {number}: id: expected each once, got {row.row_id!r} of line {before} again")
             continue
         yield row
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
-    if str(file) == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        with file.open("rb") as opened:
-            yield opened
-    except OSError as error:
-        raise fail(f"{file}: {error.strerror}") from error

@@ -120,6 +120,8 @@ CLOSING: Final = "\"'”’»«›“)]}*_`~|>】」』）"
 OPEN_END: Final = re.compile(
     r"(?:[,;:([{/&+=„«、，：；（\-–—]|\b(?:e\.g|i\.e|z\.b|bzw|incl)\.)\s*$", re.IGNORECASE
 )
+OPEN_END_CHARS: Final = 10
+"""More than the longest open end, which a search of the whole text would look for at every character."""
 SMILEY: Final = re.compile(r"(?:[:;=8xX]['’-]?[()\[\]{}/\\|*DPpOo3<>cC]+|<3|\^[_.-]?\^)\s*$")
 ADDRESS: Final = re.compile(r"(?:https?://|www\.|[\w.+-]+@)\S+$")
 UNPUNCTUATED: Final = re.compile(r"[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF]")
@@ -163,7 +165,7 @@ def is_cut_short(text: str, *, is_suspected: bool) -> bool:
     plain = whole[:-END_CHARS] + end
     if not plain or _is_json(plain) or SMILEY.search(end):
         return False
-    if OPEN_END.search(end) or plain.count("```") % 2:
+    if OPEN_END.search(end, max(0, len(end) - OPEN_END_CHARS)) or plain.count("```") % 2:
         return True
     return is_suspected and _is_sentence(plain) and not _has_end(end)
 

@@ -7,7 +7,7 @@ forms are listed in ``docs/vendors.md``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -26,7 +26,7 @@ THOUGHTS: Final = tuple(
     (signs, re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
     for signs, opened, closed in (
         ("<;", _OPENED, _CLOSED),
-        (".", r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
+        (("...",), r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
         ("]", rf"\[{_THOUGHT}\](?!\()", rf"\[/{_THOUGHT}\]"),
         ("▷▸", rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
         ("|", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
@@ -61,7 +61,8 @@ CITED: Final = re.compile(
     r"(?<!\s)\s*+(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
     r"|\bcite(?:turn\d+[a-z]+\d+)+)"
 )
-"""References to a vendor's own search, which name nothing of ours."""
+CITED_SIGNS: Final = ("【", "\ue200", "cite")
+"""References to a vendor's own search, which name nothing of ours, and texts of which each has one."""
 JSON_TEXT: Final = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.DOTALL)
 TEXT_KEYS: Final = frozenset(
     {"answer", "response", "reply", "final_answer", "message", "output", "text", "content"}
@@ -105,22 +106,27 @@ END: Final = re.compile(
     re.IGNORECASE,
 )
 """Where the model's turn ends: what follows is another turn, which the model made up."""
-CALL: Final = re.compile(
+MARKED_CALL: Final = re.compile(
     r"<\s*/?\s*(?:[\w.]{1,30}:)?(?:tool_?calls?|tool_?use|tool_?code|tool_?response|function_?calls?|invoke"
     r"|parameter|arguments)\b[^<>]{0,200}>"
     r"|<\s*/?function\b[^<>]{0,200}>|<\s*(?:start|end)_function_call\s*>"
     r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS)\]"
     r"|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
-    r"|```\s*tool_?(?:code|call)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|DSML|\bto=functions\."
-    r"|^[^\S\n]*+Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
-    rf"|\b{SEARCH_TOOL}\b|\b{ESCALATE_TOOL}\((?:\w+\s*[=:]|[\"'{{])|</?passages\s+\w",
+    r"|```\s*tool_?(?:code|call)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|</?passages\s+\w",
+    re.IGNORECASE,
+)
+NAMED_CALL_SIGNS: Final = ("dsml", "functions.", "action input", "default_api.", SEARCH_TOOL, ESCALATE_TOOL)
+NAMED_CALL: Final = re.compile(
+    r"DSML|\bto=functions\.|^[^\S\n]*+Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
+    rf"|\b{SEARCH_TOOL}\b|\b{ESCALATE_TOOL}\((?:\w+\s*[=:]|[\"'{{])",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A call of a tool as text, or the marks of our own prompt."""
+"""Calls of tools as text, and the marks of our own prompt; in small letters, each has one of the signs."""
 MARK: Final = re.compile(
     r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<(?:unused\d+|(?:start|end)_of_\w{1,20})>"
     r"|(?:[Ġ▁][^\sĠ▁]{1,30}){3}"
 )
+MARK_SIGNS: Final = "<Ġ▁"
 """A mark of a model's vocabulary that no rule above knows, or its spaces in place of ours."""
 CLOSING_TAG: Final = re.compile(r"</([a-z][\w:.-]{0,40})\s*>", re.IGNORECASE)
 HTML_TAGS: Final = frozenset([
@@ -146,7 +152,7 @@ CALL_TEXTS: Final = (
     re.compile(r"(?P<call>[\[{].*)", re.DOTALL),
 )
 """Whole texts that are one call, or a list of calls, as JSON."""
-NAMED_CALL: Final = re.compile(
+FUNCTION_CALL: Final = re.compile(
     r"<function=(?P<name>\w+)>\s*(?P<arguments>\{.*?\})\s*(?:</function>)?", re.DOTALL
 )
 CALL_KEYS: Final = frozenset(
@@ -156,12 +162,13 @@ CALL_KEYS: Final = frozenset(
 
 def spoken(text: str) -> str:
     """The text without thoughts, channels, role names and end marks; possibly empty."""
-    text = CITED.sub("", _final_channel(text))
+    text = _without_references(_final_channel(text))
     if (labelled := LABELLED.match(text)) is not None:
         text = text[labelled.end() :].lstrip(" *")
-    text = ASIDES.sub(lambda found: found["code"] or "", text)
+    if "<" in text:
+        text = ASIDES.sub(lambda found: found["code"] or "", text)
     for signs, opened, closed in THOUGHTS:
-        if any(sign in text for sign in signs):
+        if _has_any(text, signs):
             text = _without_thoughts(text, opened, closed)
     if started := list(SOLUTION.finditer(text)):
         text = text[started[-1].end() :]
@@ -178,13 +185,23 @@ def spoken(text: str) -> str:
 
 def protocol_in(text: str) -> str:
     """The kind of protocol that is left in a spoken text; empty without any."""
-    if CALL.search(text) or _is_call(_parsed(text)):
+    if MARKED_CALL.search(text) or _names_a_call(text) or _is_call(_parsed(text)):
         return "a tool call as text"
     if UNANSWERED.match(text):
         return "a thought without an answer"
+    if not _has_any(text, MARK_SIGNS):
+        return ""
     ends = (found[1].lower() for found in CLOSING_TAG.finditer(CODE.sub("", text)))
     is_marked = MARK.search(text) is not None or not HTML_TAGS.issuperset(ends)
     return "marks of the model" if is_marked else ""
+
+
+def _names_a_call(text: str) -> bool:
+    return _has_any(text.casefold(), NAMED_CALL_SIGNS) and NAMED_CALL.search(text) is not None
+
+
+def _has_any(text: str, signs: Iterable[str]) -> bool:
+    return any(map(text.__contains__, signs))
 
 
 def _text_of_json(text: str) -> str:
@@ -201,7 +218,7 @@ def _text_of_json(text: str) -> str:
 
 def calls_in(text: str) -> tuple[tuple[str, Any], ...]:
     """The calls of known tools, as name and arguments, of a text that has nothing else; otherwise empty."""
-    named = NAMED_CALL.fullmatch(text)
+    named = FUNCTION_CALL.fullmatch(text)
     if named is not None:
         found: Any = [{"name": named["name"], "arguments": named["arguments"]}]
     else:
@@ -224,6 +241,10 @@ def _final_channel(text: str) -> str:
     ended = text.rfind("<|end|>")
     after = text[ended + len("<|end|>") :]
     return text if ended < 0 or HARMONY.search(after) else after
+
+
+def _without_references(text: str) -> str:
+    return CITED.sub("", text) if _has_any(text, CITED_SIGNS) else text
 
 
 def _without_thoughts(text: str, opened: re.Pattern[str], closed: re.Pattern[str]) -> str:
@@ -250,8 +271,11 @@ def _without_thoughts(text: str, opened: re.Pattern[str], closed: re.Pattern[str
 
 def _parsed(text: str) -> Any:
     """The JSON value of a text in one of ``CALL_TEXTS``, or None."""
+    text = text.strip()
+    if not text.startswith(("<", "[", "{", "`")):
+        return None
     for shape in CALL_TEXTS:
-        if (found := shape.fullmatch(text.strip())) is not None:
+        if (found := shape.fullmatch(text)) is not None:
             try:
                 return orjson.loads(found["call"])
             except orjson.JSONDecodeError:

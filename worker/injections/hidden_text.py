@@ -30,11 +30,8 @@ BLANKED: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_] ){3,}[^\W\d_](?![^\W_])")
 HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]?){12,2000}(?![0-9A-Fa-f])")
 PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2}){6}")
 TURNED_WORDS: Final = ("ignore", "instruction", "prompt", "disregard", "forget", "previous", "reveal")
-TURNED: Final = re.compile(
-    f"(?P<reversed>{'|'.join(word[::-1] for word in TURNED_WORDS)})"
-    f"|(?P<rotated>{'|'.join(codecs.encode(word, 'rot13') for word in TURNED_WORDS)})",
-    re.IGNORECASE,
-)
+REVERSED: Final = tuple(word[::-1] for word in TURNED_WORDS)
+ROTATED: Final = tuple(codecs.encode(word, "rot13") for word in TURNED_WORDS)
 LEET_WORD: Final = re.compile(r"[a-z][0134578@$!|][a-z]|\b[0134578@$!|]+[a-z]{2}|[a-z]{2}[0134578@$|]+\b")
 MARKED_UP: Final = re.compile(r"</?[A-Za-z]|&#?\w+;|\w[*_]{1,3}\w|\w~~\w")
 """Markup within words; around words it may quote them."""
@@ -107,8 +104,11 @@ def _codes(text: str) -> Iterator[str]:
 
 def _backwards(text: str) -> Iterator[str]:
     """The text from its end, and in ROT13, where it has a word that says so."""
-    if (found := TURNED.search(text)) is not None:
-        yield _folded(text[::-1] if found.lastgroup == "reversed" else codecs.encode(text, "rot13"))
+    lowered = text.lower()
+    if any(map(lowered.__contains__, REVERSED)):
+        yield _folded(text[::-1])
+    if any(map(lowered.__contains__, ROTATED)):
+        yield _folded(codecs.encode(text, "rot13"))
 
 
 def _folded(text: str) -> str:

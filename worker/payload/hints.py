@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from worker.payload.characters import whole_text
@@ -98,6 +97,8 @@ def _is_number(value: float) -> bool:
     return -(2**63) <= value < 2**64 if isinstance(value, int) else math.isfinite(value)
 
 
-HINTS: Final[Mapping[str, Callable[[object, NoteUnusable], Any]]] = MappingProxyType(
-    {"language": _language, "parent_id": _parent, "metadata": _metadata}
-)
+HINTS: Final[Mapping[str, Callable[[object, NoteUnusable], Any]]] = {
+    "language": _language,
+    "parent_id": _parent,
+    "metadata": _metadata,
+}

@@ -14,25 +14,13 @@ LEAST_PERIOD_S: Final = 60.0
 class AlertSettings(Environment):
     """How often beat judges the alerts, and where changes are posted."""
 
-    alerts_every_s: float = Field(
-        default=0.0,
-        ge=0,
-        le=3600,
-        alias="HUSHGATE_ALERTS_EVERY_S",
-        description="Seconds between two checks of all alerts by beat, from 60 on; its DATABASE_URL then"
-        " needs the login of the review pages. 0: beat judges none.",
-    )
-    alerts_workers: int = Field(
-        default=1,
-        ge=0,
-        alias="HUSHGATE_ALERTS_WORKERS",
-        description="Workers that are expected: an alert fires when fewer have a heartbeat.",
-    )
-    alerts_webhook: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_ALERTS_WEBHOOK",
-        description="URL to which each alert is posted as JSON, once when it fires and once when it ends.",
-    )
+    alerts_every_s: float = Field(default=0.0, ge=0, le=3600)
+    """Seconds between two checks of all alerts by beat, from 60 on; its DATABASE_URL then needs the login of
+    the review pages. 0: beat judges none."""
+    alerts_workers: int = Field(default=1, ge=0)
+    """Workers that are expected: an alert fires when fewer have a heartbeat."""
+    alerts_webhook: SecretStr | None = None
+    """URL to which each alert is posted as JSON, once when it fires and once when it ends."""
 
     @field_validator("alerts_every_s")
     @classmethod

@@ -75,16 +75,10 @@ LimitsByKind = Annotated[
 class CallSettings(Environment):
     """How a process protects itself from model servers that fail or hang."""
 
-    concurrent_calls: CallPlaces = Field(
-        default={},
-        alias="HUSHGATE_CONCURRENT_CALLS",
-        description='Calls at once per process as a JSON object, such as {"judge": 50}: moderation, model,'
-        " judge, embedding, classifier; default: HUSHGATE_IN_FLIGHT, for judge and embedding half of it.",
-    )
-    limits: LimitsByKind = Field(
-        default={},
-        alias="HUSHGATE_LIMITS",
-        description="Limits of upstreams over the whole fleet, each a minute, as a JSON object such as"
-        ' {"model": {"requests": 500, "tokens": 200000}}: moderation, model, judge, embedding, classifier.'
-        " Limits that a server names in its answers are followed too; see docs/limits.md.",
-    )
+    concurrent_calls: CallPlaces = Field(default={})
+    """Calls at once per process as a JSON object, such as {"judge": 50}: moderation, model, judge, embedding,
+    classifier; default: HUSHGATE_IN_FLIGHT, for judge and embedding half of it."""
+    limits: LimitsByKind = Field(default={})
+    """Limits of upstreams over the whole fleet, each a minute, as a JSON object such as {"model":
+    {"requests": 500, "tokens": 200000}}: moderation, model, judge, embedding, classifier. Limits that a
+    server names in its answers are followed too; see docs/limits.md."""

@@ -11,9 +11,6 @@ from worker.settings.environment import Environment
 class ClassifierSettings(Environment):
     """The classifiers that accounts may choose as moderators, by name."""
 
-    classifiers: Classifiers = Field(
-        default={},
-        alias="HUSHGATE_CLASSIFIERS",
-        description="Classifiers behind chat endpoints as a JSON object, name -> base_url, model and format;"
-        " see docs/moderators.md.",
-    )
+    classifiers: Classifiers = Field(default={})
+    """Classifiers behind chat endpoints as a JSON object, name -> base_url, model and format; see
+    docs/moderators.md."""

@@ -39,7 +39,11 @@ NOT_OURS: Final = re.compile(
 
 
 class Environment(BaseSettings):
-    """How every settings class reads the environment and ``.env``."""
+    """How every settings class reads the environment and ``.env``.
+
+    A field is read from the variable ``HUSHGATE_`` with its name, but for those with an ``alias``; its
+    docstring is the description in documents and commands.
+    """
 
     model_config = SettingsConfigDict(
         defer_build=True,  # a process uses one or two of the classes
@@ -49,7 +53,17 @@ class Environment(BaseSettings):
         env_ignore_empty=True,
         case_sensitive=True,
         hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
+        use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Name each field's variable and keep its description on one line."""
+        for name, field in cls.model_fields.items():
+            if field.alias is None:
+                field.alias = field.validation_alias = field.serialization_alias = f"{PREFIX}{name.upper()}"
+                field.alias_priority = 2
+            field.description = " ".join((field.description or "").split()) or None
 
     @classmethod
     def settings_customise_sources(
@@ -66,18 +80,12 @@ class Environment(BaseSettings):
         files = SecretFiles(settings_cls, os.environ, dotenv_settings)
         return init_settings, env_settings, files, dotenv_settings
 
-    sentry_dsn: SecretStr | None = Field(
-        default=None,
-        alias="SENTRY_DSN",
-        description="Sentry project for errors; receives no prompts, texts or local variables.",
-    )
-    features: str = Field(
-        default="",
-        alias="HUSHGATE_FEATURES",
-        description="Optional features in force, separated by commas: trials, compliance; none: no feature."
-        " Empty: all of them.",
-    )
-    """For `config`; ``features.feature`` reads the variable, before any settings are loaded."""
+    sentry_dsn: SecretStr | None = Field(default=None, alias="SENTRY_DSN")
+    """Sentry project for errors; receives no prompts, texts or local variables."""
+    # for ``config``; ``features.feature`` reads the variable, before any settings are loaded
+    features: str = Field(default="", alias="HUSHGATE_FEATURES")
+    """Optional features in force, separated by commas: trials, compliance; none: no feature. Empty: all of
+    them."""
 
 
 Known = TypeVar("Known", bound=Environment)

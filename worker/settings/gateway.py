@@ -11,14 +11,9 @@ from worker.settings.servers import StreamSettings
 class IngestSettings(StreamSettings):
     """Settings of ``POST /api/v1/events``, in the gateway and in the review server."""
 
-    ingest_rate: float = Field(
-        default=200.0,
-        ge=0,
-        le=100_000,
-        alias="HUSHGATE_INGEST_RATE",
-        description="Events a second on average that one API token may publish, and that may be published by"
-        " HTTP for one account; 0: no limit.",
-    )
+    ingest_rate: float = Field(default=200.0, ge=0, le=100_000)
+    """Events a second on average that one API token may publish, and that may be published by HTTP for one
+    account; 0: no limit."""
 
 
 class GatewaySettings(IngestSettings, ReviewSettings):

@@ -126,111 +126,57 @@ class StoredServer:
 class ModelServerSettings(Environment):
     """The model servers, by role; by default each role has the server of the model."""
 
-    model_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_MODEL_URL",
-        description="Base URL of the language model's server, any with the API of OpenAI, most end in /v1:"
-        " OpenAI, OpenRouter, Azure, vLLM, Ollama, LiteLLM. With a key alone: OpenRouter.",
-    )
-    model_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_MODEL_KEY",
-        description="Key of HUSHGATE_MODEL_URL; none for a server without keys.",
-    )
-    model_name: str = Field(
-        default="",
-        alias="HUSHGATE_MODEL",
-        description="Language model; empty: gpt-4.1-mini, openai/gpt-4.1-mini at servers other than OpenAI.",
-    )
-    further_models: ModelNames = Field(
-        default={},
-        alias="HUSHGATE_MODELS",
-        description="Further language models at the same server as a JSON object, name -> model, for the"
-        " policy consensus and for retry_with; see docs/confidence.md.",
-    )
-    moderation_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_MODERATION_URL",
-        description="Base URL of the moderation API; none: HUSHGATE_MODEL_URL. On a server without this API"
-        " no event passes moderation, see docs/moderators.md.",
-    )
-    moderation_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_MODERATION_KEY",
-        description="Key of HUSHGATE_MODERATION_URL; none: the model's key, where the server is the same.",
-    )
-    moderation_name: str = Field(
-        default="",
-        alias="HUSHGATE_MODERATION",
-        description="Model of the moderation API; empty: omni-moderation-latest; off: no text is moderated,"
-        " for any account.",
-    )
-    judge_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_JUDGE_URL",
-        description="Base URL of the judge's server; none: HUSHGATE_MODEL_URL.",
-    )
-    judge_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_JUDGE_KEY",
-        description="Key of HUSHGATE_JUDGE_URL; none: the model's key, where the server is the same.",
-    )
-    judge_name: str = Field(
-        default="",
-        alias="HUSHGATE_JUDGE",
-        description="Language model of the judge; empty: HUSHGATE_MODEL; off: no judge, and drafts that"
-        " are not copied from a passage wait for people (HELD_UNREAD). The judge reads each draft once, with"
-        " its passages, and answers in a few hundred tokens, so a small model of the same vendor is cheap:"
-        " openai/gpt-4.1-mini, or openai/gpt-4.1-nano at a quarter of its price.",
-    )
-    embeddings_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_EMBEDDINGS_URL",
-        description="Base URL of the embedding model's server; none: HUSHGATE_MODEL_URL.",
-    )
-    embeddings_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_EMBEDDINGS_KEY",
-        description="Key of HUSHGATE_EMBEDDINGS_URL; none: the model's key, where the server is the same.",
-    )
-    embeddings_name: str = Field(
-        default="",
-        alias="HUSHGATE_EMBEDDINGS",
-        description="Embedding model; empty: text-embedding-3-small of OpenAI, or what another server offers;"
-        " off: search by words only.",
-    )
-    embeddings_dimensions: int = Field(
-        default=0,
-        ge=0,
-        le=4000,
-        alias="HUSHGATE_EMBEDDINGS_DIMENSIONS",
-        description="Length of the vectors to request; 0: as the model has it.",
-    )
+    model_url: HttpUrl | None = None
+    """Base URL of the language model's server, any with the API of OpenAI, most end in /v1: OpenAI,
+    OpenRouter, Azure, vLLM, Ollama, LiteLLM. With a key alone: OpenRouter."""
+    model_key: SecretStr | None = None
+    """Key of HUSHGATE_MODEL_URL; none for a server without keys."""
+    model_name: str = Field(default="", alias="HUSHGATE_MODEL")
+    """Language model; empty: gpt-4.1-mini, openai/gpt-4.1-mini at servers other than OpenAI."""
+    further_models: ModelNames = Field(default={}, alias="HUSHGATE_MODELS")
+    """Further language models at the same server as a JSON object, name -> model, for the policy consensus
+    and for retry_with; see docs/confidence.md."""
+    moderation_url: HttpUrl | None = None
+    """Base URL of the moderation API; none: HUSHGATE_MODEL_URL. On a server without this API no event passes
+    moderation, see docs/moderators.md."""
+    moderation_key: SecretStr | None = None
+    """Key of HUSHGATE_MODERATION_URL; none: the model's key, where the server is the same."""
+    moderation_name: str = Field(default="", alias="HUSHGATE_MODERATION")
+    """Model of the moderation API; empty: omni-moderation-latest; off: no text is moderated, for any account.
+    """
+    judge_url: HttpUrl | None = None
+    """Base URL of the judge's server; none: HUSHGATE_MODEL_URL."""
+    judge_key: SecretStr | None = None
+    """Key of HUSHGATE_JUDGE_URL; none: the model's key, where the server is the same."""
+    judge_name: str = Field(default="", alias="HUSHGATE_JUDGE")
+    """Language model of the judge; empty: HUSHGATE_MODEL; off: no judge, and drafts that are not copied from
+    a passage wait for people (HELD_UNREAD). The judge reads each draft once, with its passages, and answers
+    in a few hundred tokens, so a small model of the same vendor is cheap: openai/gpt-4.1-mini, or
+    openai/gpt-4.1-nano at a quarter of its price."""
+    embeddings_url: HttpUrl | None = None
+    """Base URL of the embedding model's server; none: HUSHGATE_MODEL_URL."""
+    embeddings_key: SecretStr | None = None
+    """Key of HUSHGATE_EMBEDDINGS_URL; none: the model's key, where the server is the same."""
+    embeddings_name: str = Field(default="", alias="HUSHGATE_EMBEDDINGS")
+    """Embedding model; empty: text-embedding-3-small of OpenAI, or what another server offers; off: search by
+    words only."""
+    embeddings_dimensions: int = Field(default=0, ge=0, le=4000)
+    """Length of the vectors to request; 0: as the model has it."""
 
-    secrets_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_SECRETS_KEY",
-        description="Key that seals secrets in the database, 32 bytes in base64, the same for workers and"
-        " review pages: keys of model servers that administrators connect, and keys of second factors;"
-        " `openssl rand -base64 32` makes one. Without it keys of servers cannot be stored.",
-    )
-    openai_api_key: SecretStr | None = Field(
-        default=None, alias="OPENAI_API_KEY", description="Key of OPENAI_BASE_URL."
-    )
-    openai_base_url: HttpUrl | None = Field(
-        default=None,
-        alias="OPENAI_BASE_URL",
-        description="Server of moderation and embeddings; of the model too, where none is set.",
-    )
-    openai_moderation_enabled: bool = Field(
-        default=True, alias="OPENAI_MODERATION_ENABLED", description="False: as HUSHGATE_MODERATION=off."
-    )
-    openrouter_api_key: SecretStr | None = Field(
-        default=None, alias="OPENROUTER_API_KEY", description="Key of OPENROUTER_BASE_URL."
-    )
-    openrouter_base_url: HttpUrl | None = Field(
-        default=None, alias="OPENROUTER_BASE_URL", description="Server of the model and the judge."
-    )
+    secrets_key: SecretStr | None = None
+    """Key that seals secrets in the database, 32 bytes in base64, the same for workers and review pages: keys
+    of model servers that administrators connect, and keys of second factors; `openssl rand -base64 32` makes
+    one. Without it keys of servers cannot be stored."""
+    openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
+    """Key of OPENAI_BASE_URL."""
+    openai_base_url: HttpUrl | None = Field(default=None, alias="OPENAI_BASE_URL")
+    """Server of moderation and embeddings; of the model too, where none is set."""
+    openai_moderation_enabled: bool = Field(default=True, alias="OPENAI_MODERATION_ENABLED")
+    """False: as HUSHGATE_MODERATION=off."""
+    openrouter_api_key: SecretStr | None = Field(default=None, alias="OPENROUTER_API_KEY")
+    """Key of OPENROUTER_BASE_URL."""
+    openrouter_base_url: HttpUrl | None = Field(default=None, alias="OPENROUTER_BASE_URL")
+    """Server of the model and the judge."""
 
     @property
     def servers(self) -> ModelServers:

@@ -11,33 +11,14 @@ from worker.settings.classifiers import ClassifierSettings
 class ModerationSettings(ClassifierSettings):
     """How the moderation API is called, and the keys of classifiers."""
 
-    moderation_timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        le=120,
-        alias="HUSHGATE_MODERATION_TIMEOUT_S",
-        description="Time limit of one moderation call, in seconds.",
-    )
-    moderation_batch: int = Field(
-        default=32,
-        ge=1,
-        le=32,
-        alias="HUSHGATE_MODERATION_BATCH",
-        description="Most texts of one moderation request; 1 for a server that takes one text only.",
-    )
-    moderation_reuse_s: float = Field(
-        default=300.0,
-        ge=0,
-        le=86_400,
-        alias="HUSHGATE_MODERATION_REUSE_S",
-        description="Seconds that a moderation result is reused for an equal text, per worker; 0: never.",
-    )
-    classifier_keys: ClassifierKeys = Field(
-        default={},
-        alias="HUSHGATE_CLASSIFIER_KEYS",
-        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
-        " keys.",
-    )
+    moderation_timeout_s: float = Field(default=10.0, gt=0, le=120)
+    """Time limit of one moderation call, in seconds."""
+    moderation_batch: int = Field(default=32, ge=1, le=32)
+    """Most texts of one moderation request; 1 for a server that takes one text only."""
+    moderation_reuse_s: float = Field(default=300.0, ge=0, le=86_400)
+    """Seconds that a moderation result is reused for an equal text, per worker; 0: never."""
+    classifier_keys: ClassifierKeys = Field(default={})
+    """Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without keys."""
 
     @field_validator("classifier_keys")
     @classmethod

@@ -57,14 +57,10 @@ class PriceSettings(Environment):
     """What models cost."""
 
     prices: Annotated[list[DeclaredPrice], NoDecode, BeforeValidator(_array), AfterValidator(_each_once)] = (
-        Field(
-            default=[],
-            alias="HUSHGATE_PRICES",
-            description="Prices in US dollars for a million tokens as a JSON array: model, since (a day),"
-            " prompt, completion; they replace the list prices of common models. The cost of other models is"
-            " unknown; see docs/limits.md.",
-        )
+        Field(default=[])
     )
+    """Prices in US dollars for a million tokens as a JSON array: model, since (a day), prompt, completion;
+    they replace the list prices of common models. The cost of other models is unknown; see docs/limits.md."""
 
 
 def price_table(settings: PriceSettings) -> PriceTable:

@@ -77,7 +77,6 @@ class KeepSettings(Environment):
     keep: Annotated[Kept, NoDecode, BeforeValidator(partial(json_value, expected=EXPECTED))] = Field(
         default={},
         validate_default=True,
-        alias="HUSHGATE_KEEP",
         description='How long rows and stream entries are kept, as a JSON object such as {"decisions_months":'
         f" 12}}; 0: for ever. See docs/retention.md. Defaults: {DEFAULTS}.",
     )
@@ -90,12 +89,9 @@ class RetentionSettings(DatabaseSettings, KeepSettings):
 class ErasureSettings(RetentionSettings):
     """The key that signs receipts of erasures."""
 
-    signing_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_SIGNING_KEY",
-        description="Ed25519 key that signs receipts of erasures, 32 bytes in base64; `hushgate erasure key`"
-        " makes one. Without it receipts are signed later.",
-    )
+    signing_key: SecretStr | None = None
+    """Ed25519 key that signs receipts of erasures, 32 bytes in base64; `hushgate erasure key` makes one.
+    Without it receipts are signed later."""
 
     @field_validator("signing_key")
     @classmethod

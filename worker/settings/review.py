@@ -32,71 +32,41 @@ class SecondFactorDemand(StrEnum):
 class SiteSettings(Environment):
     """Settings of a command that writes links to the review pages."""
 
-    review_url: HttpUrl = Field(
-        default="http://127.0.0.1:8085",
-        alias="HUSHGATE_REVIEW_URL",
-        description="URL at which people reach the review pages; https for other machines. Workers put links"
-        " to it into escalations only where it is set.",
-    )
+    review_url: HttpUrl = "http://127.0.0.1:8085"
+    """URL at which people reach the review pages; https for other machines. Workers put links to it into
+    escalations only where it is set."""
 
 
 class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
     """Settings of the review pages."""
 
-    review_proxies: str = Field(
-        default="",
-        alias="HUSHGATE_REVIEW_PROXIES",
-        description="Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted.",
-    )
-    oidc_issuer: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_REVIEW_OIDC_ISSUER",
-        description="OpenID Connect issuer for sign-in, exactly as it names itself; https.",
-    )
-    oidc_client_id: str = Field(
-        default="",
-        validate_default=True,
-        alias="HUSHGATE_REVIEW_OIDC_CLIENT_ID",
-        description="Our client id at the issuer; its redirect URL is HUSHGATE_REVIEW_URL/sign-in/oidc/back.",
-    )
-    oidc_client_secret: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_REVIEW_OIDC_CLIENT_SECRET",
-        description="Our client secret at the issuer.",
-    )
-    passwords_enabled: bool = Field(
-        default=True,
-        alias="HUSHGATE_REVIEW_PASSWORDS",
-        description="False: people sign in by OpenID Connect or by a link from the command line.",
-    )
+    review_proxies: str = ""
+    """Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted."""
+    oidc_issuer: HttpUrl | None = Field(default=None, alias="HUSHGATE_REVIEW_OIDC_ISSUER")
+    """OpenID Connect issuer for sign-in, exactly as it names itself; https."""
+    oidc_client_id: str = Field(default="", validate_default=True, alias="HUSHGATE_REVIEW_OIDC_CLIENT_ID")
+    """Our client id at the issuer; its redirect URL is HUSHGATE_REVIEW_URL/sign-in/oidc/back."""
+    oidc_client_secret: SecretStr | None = Field(default=None, alias="HUSHGATE_REVIEW_OIDC_CLIENT_SECRET")
+    """Our client secret at the issuer."""
+    passwords_enabled: bool = Field(default=True, alias="HUSHGATE_REVIEW_PASSWORDS")
+    """False: people sign in by OpenID Connect or by a link from the command line."""
 
-    appeal_secret: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_APPEAL_SECRET",
-        min_length=32,
-        description="Secret that signs links for appeals, at least 32 characters, the same on every review"
-        " server; without it there are no links. Another secret ends all links.",
-    )
+    appeal_secret: SecretStr | None = Field(default=None, min_length=32)
+    """Secret that signs links for appeals, at least 32 characters, the same on every review server; without
+    it there are no links. Another secret ends all links."""
     second_factor: SecondFactorDemand = Field(
-        default=SecondFactorDemand.CHOICE,
-        alias="HUSHGATE_REVIEW_SECOND_FACTOR",
-        description="Who must set up a second factor beside their password: choice, administrators or"
-        " everyone. The identity provider asks its own people.",
+        default=SecondFactorDemand.CHOICE, alias="HUSHGATE_REVIEW_SECOND_FACTOR"
     )
-    breached_passwords: Path | None = Field(
-        default=None,
-        alias="HUSHGATE_REVIEW_BREACHED_PASSWORDS",
-        description="File of SHA-1 hashes in hexadecimal, sorted, one a line, a count after a colon allowed:"
-        " new passwords in it are refused.",
-    )
+    """Who must set up a second factor beside their password: choice, administrators or everyone. The identity
+    provider asks its own people."""
+    breached_passwords: Path | None = Field(default=None, alias="HUSHGATE_REVIEW_BREACHED_PASSWORDS")
+    """File of SHA-1 hashes in hexadecimal, sorted, one a line, a count after a colon allowed: new passwords
+    in it are refused."""
 
-    covers: str = Field(
-        default="",
-        alias="HUSHGATE_REVIEW_COVERS",
-        description="Categories whose texts are covered for everybody who chose none, such as"
-        " self-harm,sexual/minors,flagged_rule; flagged_rule: stopped by a rule of the account; required:"
-        " people may cover more categories than these, but not fewer.",
-    )
+    covers: str = Field(default="", alias="HUSHGATE_REVIEW_COVERS")
+    """Categories whose texts are covered for everyone who chose none, such as
+    self-harm,sexual/minors,flagged_rule; flagged_rule: stopped by a rule of the account; required: people may
+    cover more categories than these, but not fewer."""
 
     @property
     def covers_required(self) -> bool:

@@ -35,40 +35,23 @@ def _checked_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
 class DatabaseSettings(Environment):
     """Settings of a command that uses Postgres only."""
 
-    database_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
-        alias="DATABASE_URL", description="Postgres 15 or later: postgresql://user:password@host:5432/name"
-    )
-    read_database_url: Annotated[SecretStr, AfterValidator(_checked_url)] | None = Field(
-        default=None,
-        alias="HUSHGATE_READ_DATABASE_URL",
-        description="A streaming replica of DATABASE_URL for lists, figures and exports, see docs/scale.md.",
-    )
+    database_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(alias="DATABASE_URL")
+    """Postgres 15 or later: postgresql://user:password@host:5432/name"""
+    read_database_url: Annotated[SecretStr, AfterValidator(_checked_url)] | None = None
+    """A streaming replica of DATABASE_URL for lists, figures and exports, see docs/scale.md."""
 
 
 class LoginSettings(DatabaseSettings):
     """Settings of ``hushgate migrate --create-logins``."""
 
-    db_worker_password: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_DB_WORKER_PASSWORD",
-        description="For hushgate migrate --create-logins: password of the workers' database login.",
-    )
-    db_review_password: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_DB_REVIEW_PASSWORD",
-        description="For hushgate migrate --create-logins: password of the review pages' database login.",
-    )
-    db_audit_password: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_DB_AUDIT_PASSWORD",
-        description="For hushgate migrate --create-logins: password of the database login of the"
-        " transparency log.",
-    )
-    db_gateway_password: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_DB_GATEWAY_PASSWORD",
-        description="For hushgate migrate --create-logins: password of the gateway's database login.",
-    )
+    db_worker_password: SecretStr | None = None
+    """For hushgate migrate --create-logins: password of the workers' database login."""
+    db_review_password: SecretStr | None = None
+    """For hushgate migrate --create-logins: password of the review pages' database login."""
+    db_audit_password: SecretStr | None = None
+    """For hushgate migrate --create-logins: password of the database login of the transparency log."""
+    db_gateway_password: SecretStr | None = None
+    """For hushgate migrate --create-logins: password of the gateway's database login."""
 
 
 class RedisPresence(Environment):
@@ -83,34 +66,18 @@ class StreamSettings(Environment):
     The outgoing streams stand beside the stream of events: ``shop:events`` has ``shop:replies``.
     """
 
-    redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
-        alias="REDIS_URL",
-        description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0;"
-        " a cluster: redis+cluster://host:6379",
-    )
-    stream: str = Field(
-        default="hushgate:events",
-        alias="HUSHGATE_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Redis stream of events; what stands before its last colon begins the names of the"
-        " outgoing streams: hushgate:replies, hushgate:retractions, hushgate:escalations.",
-    )
-    shards: int | None = Field(
-        default=None,
-        ge=1,
-        le=1024,
-        alias="HUSHGATE_SHARDS",
-        description="Streams that share the events; fixed at the first use of HUSHGATE_STREAM, see"
-        " docs/scale.md. None: as many as it has, 1 for a new one.",
-    )
-    publish_replicas: int = Field(
-        default=0,
-        ge=0,
-        le=10,
-        alias="HUSHGATE_PUBLISH_REPLICAS",
-        description="Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish"
-        " or the Celery task accepts it; 0: a failover may lose the newest events, see docs/recovery.md.",
-    )
+    redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(alias="REDIS_URL")
+    """Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0; a cluster:
+    redis+cluster://host:6379"""
+    stream: str = Field(default="hushgate:events", pattern=r"^[^{}\s]+$")
+    """Redis stream of events; what stands before its last colon begins the names of the outgoing streams:
+    hushgate:replies, hushgate:retractions, hushgate:escalations."""
+    shards: int | None = Field(default=None, ge=1, le=1024)
+    """Streams that share the events; fixed at the first use of HUSHGATE_STREAM, see docs/scale.md. None: as
+    many as it has, 1 for a new one."""
+    publish_replicas: int = Field(default=0, ge=0, le=10)
+    """Replicas of Redis that must have an event before POST /api/v1/events, hushgate publish or the Celery
+    task accepts it; 0: a failover may lose the newest events, see docs/recovery.md."""
 
     @property
     def reply_stream(self) -> str:

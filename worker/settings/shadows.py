@@ -10,10 +10,6 @@ from worker.settings.environment import Environment
 class ShadowSettings(Environment):
     """The budget of an account."""
 
-    shadow_usd_a_day: float = Field(
-        default=1.0,
-        ge=0,
-        alias="HUSHGATE_SHADOW_USD_A_DAY",
-        description="US dollars that all shadows of an account may spend in a day (UTC) for answers that"
-        " recordings lack; each shadow declares its own part.",
-    )
+    shadow_usd_a_day: float = Field(default=1.0, ge=0)
+    """US dollars that all shadows of an account may spend in a day (UTC) for answers that recordings lack;
+    each shadow declares its own part."""

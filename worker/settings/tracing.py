@@ -26,23 +26,12 @@ class TraceContent(StrEnum):
 class TraceSettings(Environment):
     """Where a worker sends traces, and the contents of traces."""
 
-    traces_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_TRACES_URL",
-        description="Base URL of an OTLP/HTTP receiver, such as http://127.0.0.1:4318, for traces of"
-        " decisions; needs the extra hushgate[traces]. None: no traces.",
-    )
-    traces_ratio: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        alias="HUSHGATE_TRACES_RATIO",
-        description="Share of decisions that are traced, among those whose event has no trace context; an"
-        " event's own context decides for it.",
-    )
-    traces_content: TraceContent = Field(
-        default=TraceContent.NONE,
-        alias="HUSHGATE_TRACES_CONTENT",
-        description="What traces contain beside codes, durations and numbers. none: nothing; ids: ids of"
-        " account, event, conversation and decision; texts: these, the message and the reply.",
-    )
+    traces_url: HttpUrl | None = None
+    """Base URL of an OTLP/HTTP receiver, such as http://127.0.0.1:4318, for traces of decisions; needs the
+    extra hushgate[traces]. None: no traces."""
+    traces_ratio: float = Field(default=1.0, ge=0, le=1)
+    """Share of decisions that are traced, among those whose event has no trace context; an event's own
+    context decides for it."""
+    traces_content: TraceContent = TraceContent.NONE
+    """What traces contain beside codes, durations and numbers. none: nothing; ids: ids of account, event,
+    conversation and decision; texts: these, the message and the reply."""

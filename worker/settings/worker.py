@@ -35,126 +35,51 @@ class Settings(
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
-    review_url: HttpUrl | None = Field(
-        default=None,
-        alias="HUSHGATE_REVIEW_URL",
-        description="URL at which people reach the review pages, for links in escalations; none: no links.",
-    )
-    stream_key: SecretStr | None = Field(
-        default=None,
-        alias="HUSHGATE_STREAM_KEY",
-        description="Key that signs the entries of the reply, retraction and escalation streams, 32 bytes in"
-        " base64; `openssl rand -base64 32` makes one. Consumers check with it, see docs/channels.md.",
-    )
-    broker_url: SecretStr | None = Field(
-        default=None,
-        validate_default=True,
-        alias="HUSHGATE_BROKER_URL",
-        description="Redis of the Celery tasks; none: REDIS_URL. Required beside a cluster, which Celery"
-        " cannot use.",
-    )
-    engine_enabled: bool = Field(
-        default=True,
-        alias="HUSHGATE_ENGINE_ENABLED",
-        description="False: this worker runs Celery tasks only.",
-    )
-    in_flight: int = Field(
-        default=1000,
-        ge=1,
-        le=20_000,
-        alias="HUSHGATE_IN_FLIGHT",
-        description="Events decided at once per process.",
-    )
-    heartbeat_ttl_s: float = Field(
-        default=10.0,
-        ge=1,
-        le=300,
-        alias="HUSHGATE_HEARTBEAT_TTL_S",
-        description="Seconds after which a worker without a heartbeat counts as dead: the recovery time.",
-    )
-    drain_s: float = Field(
-        default=25.0,
-        ge=0,
-        le=600,
-        alias="HUSHGATE_DRAIN_S",
-        description="How long SIGTERM waits for running entries.",
-    )
-    max_starts: int = Field(
-        default=10,
-        ge=2,
-        le=1000,
-        alias="HUSHGATE_MAX_STARTS",
-        description="Grants after which an entry has two more runs before it is poison.",
-    )
-    db_pool: int = Field(
-        default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections per process."
-    )
+    review_url: HttpUrl | None = None
+    """URL at which people reach the review pages, for links in escalations; none: no links."""
+    stream_key: SecretStr | None = None
+    """Key that signs the entries of the reply, retraction and escalation streams, 32 bytes in base64;
+    `openssl rand -base64 32` makes one. Consumers check with it, see docs/channels.md."""
+    broker_url: SecretStr | None = Field(default=None, validate_default=True)
+    """Redis of the Celery tasks; none: REDIS_URL. Required beside a cluster, which Celery cannot use."""
+    engine_enabled: bool = True
+    """False: this worker runs Celery tasks only."""
+    in_flight: int = Field(default=1000, ge=1, le=20_000)
+    """Events decided at once per process."""
+    heartbeat_ttl_s: float = Field(default=10.0, ge=1, le=300)
+    """Seconds after which a worker without a heartbeat counts as dead: the recovery time."""
+    drain_s: float = Field(default=25.0, ge=0, le=600)
+    """How long SIGTERM waits for running entries."""
+    max_starts: int = Field(default=10, ge=2, le=1000)
+    """Grants after which an entry has two more runs before it is poison."""
+    db_pool: int = Field(default=10, ge=2, le=200)
+    """Postgres connections per process."""
 
-    model_attempts: int = Field(
-        default=3,
-        ge=1,
-        le=10,
-        alias="HUSHGATE_MODEL_ATTEMPTS",
-        description="Attempts for one completion.",
-    )
-    model_first_wait_s: float = Field(
-        default=2.0,
-        ge=0,
-        le=60,
-        alias="HUSHGATE_MODEL_FIRST_WAIT_S",
-        description="Seconds before the second attempt; doubled after each failure.",
-    )
-    model_timeout_s: float = Field(
-        default=30.0,
-        gt=0,
-        le=600,
-        alias="HUSHGATE_MODEL_TIMEOUT_S",
-        description="Time limit of one attempt, in seconds.",
-    )
-    model_max_tokens: int = Field(
-        default=512,
-        ge=16,
-        le=32_768,
-        alias="HUSHGATE_MODEL_MAX_TOKENS",
-        description="Most tokens of one completion.",
-    )
-    model_context_tokens: int = Field(
-        default=16_000,
-        ge=1024,
-        le=2_000_000,
-        alias="HUSHGATE_MODEL_CONTEXT_TOKENS",
-        description="Context of the smallest language model, in tokens; the oldest lines of a conversation"
-        " are left out of a longer prompt.",
-    )
-    validators_enabled: bool = Field(
-        default=True,
-        alias="ENABLE_VALIDATORS",
-        description="Default of `enabled` in the policy validators. False: its drafts are not assessed.",
-    )
+    model_attempts: int = Field(default=3, ge=1, le=10)
+    """Attempts for one completion."""
+    model_first_wait_s: float = Field(default=2.0, ge=0, le=60)
+    """Seconds before the second attempt; doubled after each failure."""
+    model_timeout_s: float = Field(default=30.0, gt=0, le=600)
+    """Time limit of one attempt, in seconds."""
+    model_max_tokens: int = Field(default=512, ge=16, le=32_768)
+    """Most tokens of one completion."""
+    model_context_tokens: int = Field(default=16_000, ge=1024, le=2_000_000)
+    """Context of the smallest language model, in tokens; the oldest lines of a conversation are left out of a
+    longer prompt."""
+    validators_enabled: bool = Field(default=True, alias="ENABLE_VALIDATORS")
+    """Default of `enabled` in the policy validators. False: its drafts are not assessed."""
     validator_evidence_threshold: float = Field(
-        default=0.01,
-        ge=0,
-        le=1,
-        alias="VALIDATOR_EVIDENCE_THRESHOLD",
-        description="Default of `evidence_threshold` in the policy validators: least share of a draft's words"
-        " that the passages contain.",
+        default=0.01, ge=0, le=1, alias="VALIDATOR_EVIDENCE_THRESHOLD"
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO",
-        alias="HUSHGATE_LOG_LEVEL",
-        description="Log level; texts of users are logged at DEBUG only.",
-    )
-    beat_file: str = Field(
-        default="",
-        alias="HUSHGATE_BEAT_FILE",
-        description="File that keeps the schedule of beat over restarts, also for probes. Empty: none.",
-    )
-    heartbeat_file: str = Field(
-        default="",
-        alias="HUSHGATE_HEARTBEAT_FILE",
-        description="File that a worker touches every 5 s while it runs, for probes; with .ready at its end a"
-        " second one, touched while Redis and Postgres answer. Empty: none.",
-    )
+    """Default of `evidence_threshold` in the policy validators: least share of a draft's words that the
+    passages contain."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Log level; texts of users are logged at DEBUG only."""
+    beat_file: str = ""
+    """File that keeps the schedule of beat over restarts, also for probes. Empty: none."""
+    heartbeat_file: str = ""
+    """File that a worker touches every 5 s while it runs, for probes; with .ready at its end a second one,
+    touched while Redis and Postgres answer. Empty: none."""
 
     @field_validator("stream_key")
     @classmethod

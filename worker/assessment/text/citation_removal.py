@@ -50,8 +50,14 @@ def read_text(sentence: str, passages: Sequence[Passage]) -> str:
 
 def _unmarked(draft: str, passages: Sequence[Passage]) -> tuple[str, int]:
     """The draft without its citations, and where the last of them ended; 0 without any."""
+    return _without(draft, tuple(span for span, _ in _citations(draft, passages)))
+
+
+@once
+def _without(draft: str, spans: tuple[tuple[int, int], ...]) -> tuple[str, int]:
+    """The draft without these spans and the spaces that belong to them, and where the last of them ended."""
     pieces, at = [], 0
-    for start, end in _runs(draft, [span for span, _ in _citations(draft, passages)]):
+    for start, end in _runs(draft, spans):
         left, right, between = _gap(draft, start, end)
         pieces += [draft[at : max(at, left)], between]
         at = max(at, right)

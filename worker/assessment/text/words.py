@@ -159,8 +159,8 @@ def _spans_of(line: str, start: int) -> Iterator[tuple[int, int]]:
     if line.isascii() and _ONE_SENTENCE.fullmatch(line):
         pieces: Iterable[str] = (line,)
     else:
-        pieces = SentenceBreaker(line, "en")  # segments() counts UTF-16 units, pieces do not
-    for piece in _whole(pieces):
+        pieces = _whole(SentenceBreaker(line, "en"))  # segments() counts UTF-16 units, pieces do not
+    for piece in pieces:
         if _LETTER_OR_DIGIT.search(piece):
             yield start, start + len(piece)
         start += len(piece)
