@@ -110,6 +110,6 @@ async def _changed(
     async with checkout(source) as connection, connection.transaction():
         rows = await (await connection.execute(statement, values)).fetchall()
         changed = tuple(sorted(row[0] for row in rows))
-        if logged is not None:
+        if changed and logged is not None:
             await append_entry(connection, logged(changed))
     return changed
