@@ -99,8 +99,10 @@ def check(events: Sequence[bytes]) -> Batch:
         try:
             found = checked_event(event)
         except PayloadRejected as error:
-            problem = FieldProblem(item=item, field=error.field, expected=error.expected, got=error.got)
-            problems.append(problem)
+            problems += [
+                FieldProblem(item=item, field=each.field, expected=each.expected, got=each.got)
+                for each in (error, *error.further)
+            ]
             continue
         if not found.event_id:
             expected = "a value: a repeated request is recognised by it"

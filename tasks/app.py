@@ -45,6 +45,7 @@ def application(settings: Settings) -> Celery:
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         beat_schedule=beat_schedule(),
+        beat_scheduler=f"celery.beat:{'PersistentScheduler' if settings.beat_file else 'Scheduler'}",
         beat_schedule_filename=settings.beat_file,
         beat_sync_every=1,  # probes check the age of its file
         enable_utc=True,

@@ -146,7 +146,10 @@ class PayloadRejected(RejectedError):
         field: dotted path of the offending field, or ``data`` for the payload as a whole.
         expected: what the field must be.
         got: what came, shortened to 120 characters.
+        further: the other wrong fields of the payload, as far as they are known.
     """
+
+    further: tuple[PayloadRejected, ...] = ()
 
     def __init__(self, *, code: PayloadFault, field: str, expected: str, got: str) -> None:
         self.code = code

@@ -8,12 +8,13 @@ import typer
 
 from cli.accounts.document_access import UserIdOption, with_documents
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import emit, fail
+from db.access_log import LogEntry, LoggedAction
 from db.documents import flagged_chunks
 from db.pool import Pool
 
 FLAGGED: Final = ["document_id", "part", "checks", "released_at", "released_by", "source", "title", "text"]
-PERSON: Final = "command line"
 
 DocumentArgument = Annotated[
     int, typer.Argument(metavar="ID", help="Id, as `hushgate documents list` prints it.")
@@ -46,9 +47,15 @@ def release(
     """
 
     async def change(source: Pool, user_id: str) -> tuple[int, ...]:
+        def logged(changed: tuple[int, ...]) -> LogEntry:
+            outcome = "held_back" if undo else "released"
+            detail = {"outcome": outcome, "document_id": document, "parts": changed[:100]}
+            return LogEntry(action=LoggedAction.DOCUMENTS, person=who(), user_id=user_id, detail=detail)
+
+        place = (source, user_id, document, parts)
         if undo:
-            return await flagged_chunks.hold_back_chunks(source, user_id, document, parts)
-        return await flagged_chunks.release_chunks(source, user_id, document, parts, person=PERSON)
+            return await flagged_chunks.hold_back_chunks(*place, logged=logged)
+        return await flagged_chunks.release_chunks(*place, person=who(), logged=logged)
 
     changed = with_documents(account, change)
     emit(

@@ -17,7 +17,8 @@ from tasks.repair.context import RepairContext
 from tasks.repair.marks import Emptied
 from tasks.repair.sends import lost_replies
 from tasks.sending.once_stream import begun_key
-from tasks.stream_upkeep.figures import StreamFigures, load_figures, stream_problems
+from tasks.shards.backlog import load_layout, stream_info
+from tasks.stream_upkeep.figures import StreamFigures, load_figures, stream_names, stream_problems
 from worker.settings import Settings
 
 SPAN: Final = timedelta(days=1)
@@ -53,8 +54,15 @@ async def _emptied(settings: Settings, redis: Redis) -> Emptied | None:
         return emptied
 
 
+LAST_ID: Final = f"{2**64 - 1}-{2**64 - 1}".encode()
+NO_FURTHER: Final = "when nothing waits in it and all consumers have read it, DEL it (docs/recovery.md)"
+
+
 def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
-    """One check of each outgoing stream."""
+    """Whether every stream has ids for further entries; one check of each outgoing stream."""
+    ended = with_redis(settings, lambda redis: _without_further_ids(redis, settings))
+    words = f"{', '.join(ended)}: a client used the last id, nothing can be added"
+    yield failed("stream ids", words, NO_FURTHER) if ended else passed("stream ids", "not used up")
     for found in each_stream(settings, load_figures):
         check, problems = f"stream {found.stream}", list(stream_problems(found))
         if not problems:
@@ -63,6 +71,15 @@ def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
         yield warned(
             check, "; ".join(each.found for each in problems), "; ".join(each.fix for each in problems)
         )
+
+
+async def _without_further_ids(redis: Redis, settings: Settings) -> list[str]:
+    """The streams, of events and outgoing, whose last id is the largest possible one."""
+    shards = (await load_layout(redis, settings.stream)).streams()
+    infos = {each.key: await stream_info(redis, each) for each in shards}
+    for key in stream_names(settings).values():
+        infos[key] = await redis.xinfo_stream(key) if await redis.exists(key) else {}
+    return [key for key, info in infos.items() if info.get("last-generated-id") == LAST_ID]
 
 
 def _shown(found: StreamFigures) -> str:

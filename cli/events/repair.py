@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
@@ -74,7 +75,10 @@ def repair(
         raise fail(text, code=ExitCode.NEGATIVE)
     elif fix is not None and not yes:
         raise fail(f"--fix {fix}: {len(rows)} would be repaired; add --yes", code=ExitCode.NEGATIVE)
-    if any(row["state"] != "repaired" for row in rows):
+    counts = Counter(row["breach"] for row in rows if row["breach"] not in SUMS)
+    if cut := [name for name, count in counts.items() if count >= limit]:
+        print_message(f"{', '.join(cut)}: only the first {limit}; repeat the command, or raise --limit")
+    if cut or any(row["state"] != "repaired" for row in rows):
         raise typer.Exit(ExitCode.NEGATIVE)
 
 

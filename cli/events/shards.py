@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import asdict
 from typing import Annotated, Any, Final
@@ -41,17 +42,20 @@ def double_(
     timeout: Annotated[
         float, typer.Option(min=0, help="Seconds to wait until the shards are empty.")
     ] = 600.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Double without a question.")] = False,
 ) -> None:
-    """Use twice as many shards, once all are empty; the order of conversations holds.
+    """Use twice as many shards, once all are empty; the order of conversations holds. It cannot be undone.
 
     Stop publishers first and let workers run. The command waits until every event is decided, seals the
     shards and stores the new number, which workers follow. Then set HUSHGATE_SHARDS to it where it is set,
     and start publishers. Publishers that use the old number have an error from Redis, and lose no event. Run
     it again after a failure. Exit 0 when the number is doubled, 1 when events are left after the time.
 
-        hushgate shards double
+        hushgate shards double --yes
     """
     settings = stream_settings()
+    if not yes:
+        _require_sure()
     deadline = time.monotonic() + timeout
     with connect_sync(settings.redis_url.get_secret_value()) as redis:
         layout, left = double(redis, settings.stream)
@@ -64,6 +68,13 @@ def double_(
             f"shards: {left} events are not decided yet; stop publishers, then run it again",
             code=ExitCode.NEGATIVE,
         )
+
+
+def _require_sure() -> None:
+    if not sys.stdin.isatty():
+        raise fail("shards: nothing was changed; a doubling cannot be undone, add --yes")
+    if not typer.confirm("Are all publishers stopped? A doubling cannot be undone.", err=True):
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 async def _rows(redis: Redis, stream: str) -> list[dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
+from db.access_log import LogEntry, append_entry
 from db.documents.account_screening import AccountScreening
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows
 from worker.documents.model import Chunk
@@ -40,6 +41,8 @@ MARK: Final = """
       AND flags <> %(flags)s::text[]
 """
 MOST_LISTED: Final = 1000
+EntryOfParts: TypeAlias = Callable[[tuple[int, ...]], LogEntry]
+"""The line of the access log for the parts that were changed, in their transaction."""
 BATCH: Final = 500
 
 
@@ -52,19 +55,30 @@ async def list_flagged(
 
 
 async def release_chunks(
-    source: Pool, user_id: str, document_id: int, parts: Sequence[int] | None, *, person: str
+    source: Pool,
+    user_id: str,
+    document_id: int,
+    parts: Sequence[int] | None,
+    *,
+    person: str,
+    logged: EntryOfParts | None = None,
 ) -> tuple[int, ...]:
     """Let flagged chunks be retrieved, all of a document for None; the numbers of those that were not."""
     values = {"user_id": user_id, "document_id": document_id, "parts": _array(parts), "person": person}
-    return await _changed(source, RELEASE, values)
+    return await _changed(source, RELEASE, values, logged)
 
 
 async def hold_back_chunks(
-    source: Pool, user_id: str, document_id: int, parts: Sequence[int] | None
+    source: Pool,
+    user_id: str,
+    document_id: int,
+    parts: Sequence[int] | None,
+    *,
+    logged: EntryOfParts | None = None,
 ) -> tuple[int, ...]:
     """Undo a release; the numbers of the chunks that are held back again."""
     values = {"user_id": user_id, "document_id": document_id, "parts": _array(parts)}
-    return await _changed(source, HOLD_BACK, values)
+    return await _changed(source, HOLD_BACK, values, logged)
 
 
 async def screen_chunks(source: Pool, user_id: str) -> tuple[int, int]:
@@ -90,5 +104,12 @@ def _array(parts: Sequence[int] | None) -> list[int] | None:
     return None if parts is None else list(parts)
 
 
-async def _changed(source: Pool, statement: str, values: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(sorted(row[0] for row in await fetch_rows(source, statement, values)))
+async def _changed(
+    source: Pool, statement: str, values: Mapping[str, Any], logged: EntryOfParts | None
+) -> tuple[int, ...]:
+    async with checkout(source) as connection, connection.transaction():
+        rows = await (await connection.execute(statement, values)).fetchall()
+        changed = tuple(sorted(row[0] for row in rows))
+        if changed and logged is not None:
+            await append_entry(connection, logged(changed))
+    return changed

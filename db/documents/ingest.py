@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from db.access_log import LogEntry
 from db.documents import embedding_models, storage, vector_index
 from db.documents.account_screening import AccountScreening
 from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
@@ -67,11 +69,15 @@ class DocumentFile:
     data: bytes
 
 
+EntryOfRow: TypeAlias = Callable[[Mapping[str, Any]], LogEntry]
+
+
 class Ingest:
     """Adds documents of one account, with vectors when there is a model.
 
     Args:
         readers: limits how many documents are read at once; may be shared.
+        logged: the line of the access log for the row of a document, in the document's transaction.
 
     Attributes:
         failure: why documents were stored without vectors, as the last error says; empty: no failure.
@@ -84,7 +90,9 @@ class Ingest:
         options: DocumentOptions,
         *,
         readers: asyncio.Semaphore | None = None,
+        logged: EntryOfRow | None = None,
     ) -> None:
+        self._logged = logged
         self._readers = readers or asyncio.Semaphore(1)
         self._source = source
         self._model = model
@@ -97,20 +105,17 @@ class Ingest:
         """Add one file; its outcome as a row, also when it cannot be read."""
         name = self._options.source or file.source or PIPE
         try:
-            stored, flags, notes = await self._add(file)
+            return await self._add(file, name)
         except DocumentRejected as error:
             return refused_row(name, error)
-        return _row(name, stored.outcome, document_id=stored.document_id, flags=flags, notes=notes)
 
     async def finish(self) -> None:
         """Index, once after many documents."""
         if self._stored_embedder:
             await vector_index.ensure_index(self._source, self._stored_embedder)
 
-    async def _add(
-        self, file: DocumentFile
-    ) -> tuple[StoredDocument, Sequence[Sequence[str]] | None, Sequence[Note]]:
-        """The outcome, the checks that each chunk fails (None: nothing was cut), and the reader's notes."""
+    async def _add(self, file: DocumentFile, name: str) -> dict[str, Any]:
+        """Read and store a file, unless it is stored already."""
         if len(file.data) > MOST_BYTES:
             raise DocumentRejected(TOO_LARGE)
         kind = self._options.kind or reading.document_format(file.name, file.data)
@@ -124,12 +129,14 @@ class Ingest:
             size_bytes=len(file.data),
             labels=self._options.labels,
         )
-        if known := await storage.known_upload(self._source, upload):
-            return known, None, ()
+        row = partial(_row, name)
+        if known := await storage.known_upload(self._source, upload, self._entry_of(row)):
+            return row(known)
         names = Names(title=self._options.title, otherwise=PurePath(file.name).stem.replace("_", " "))
         async with self._readers:
             chunked = await document_process.cut(file.data, kind, names)
         flags = await self._texts.flags(self._options.user_id, chunked.chunks)
+        row = partial(row, flags=flags, notes=chunked.notes)
         embedded = await self._embedded_if_possible(chunked.chunks) if self._model else None
         stored = await storage.store_document(
             self._source,
@@ -141,8 +148,13 @@ class Ingest:
             flags=flags,
             notes=chunked.notes,
             pages=chunked.pages,
+            logged=self._entry_of(row),
         )
-        return stored, flags, chunked.notes
+        return row(stored)
+
+    def _entry_of(self, row: Callable[[StoredDocument], dict[str, Any]]) -> storage.EntryOfUpload | None:
+        logged = self._logged
+        return None if logged is None else lambda stored: logged(row(stored))
 
     async def _embedded_if_possible(self, chunks: Sequence[Chunk]) -> Embedded | None:
         """The vectors; None when a model that no setting names fails. It is not asked again."""
@@ -215,20 +227,20 @@ async def embed_texts(model: EmbeddingModel, texts: Sequence[str]) -> tuple[tupl
 
 def refused_row(name: str, error: DocumentRejected) -> dict[str, Any]:
     """The row of a document that was not stored."""
-    return _row(name, UploadOutcome.REFUSED, reason=str(error))
+    return _row(name, None, reason=str(error))
 
 
 def _row(
     name: str,
-    outcome: UploadOutcome,
+    stored: StoredDocument | None,
     *,
-    document_id: int | None = None,
     flags: Sequence[Sequence[str]] | None = None,
     notes: Sequence[Note] = (),
     reason: str = "",
 ) -> dict[str, Any]:
     flagged = [{"part": part, "checks": list(checks)} for part, checks in enumerate(flags or (), 1) if checks]
-    row = {"source": name, "outcome": outcome.value, "document_id": document_id}
+    outcome = stored.outcome if stored else UploadOutcome.REFUSED
+    row = {"source": name, "outcome": outcome.value, "document_id": stored and stored.document_id}
     warnings = [note_text(note) for note in notes if note.code in WARNINGS]
     left_out = [note_text(note) for note in notes if note.code not in WARNINGS]
     read = {"chunks": None if flags is None else len(flags), "warnings": warnings, "left_out": left_out}

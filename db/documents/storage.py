@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from psycopg.types.json import Jsonb
 
+from db.access_log import LogEntry, append_entry
 from db.connection import Connection
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
@@ -141,11 +142,20 @@ def content_hash(data: bytes, *, title: str = "") -> str:
     return hashlib.sha256(head + data).hexdigest()
 
 
-async def known_upload(source: Pool, upload: Upload) -> StoredDocument | None:
+EntryOfUpload: TypeAlias = Callable[[StoredDocument], LogEntry]
+"""The line of the access log for what an upload led to, stored in its transaction."""
+
+
+async def known_upload(
+    source: Pool, upload: Upload, logged: EntryOfUpload | None = None
+) -> StoredDocument | None:
     """The outcome of an upload whose content is already stored; None when it must be parsed and stored."""
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, {"user_id": upload.user_id})
-        return await _known_outcome(connection, upload)
+        known = await _known_outcome(connection, upload)
+        if known is not None and logged is not None:
+            await append_entry(connection, logged(known))
+        return known
 
 
 async def store_document(
@@ -159,6 +169,7 @@ async def store_document(
     flags: Sequence[Sequence[str]] = (),
     notes: Sequence[Note] = (),
     pages: int = 0,
+    logged: EntryOfUpload | None = None,
 ) -> StoredDocument:
     """Store a document, replacing an earlier document of the same source, in one transaction.
 
@@ -172,6 +183,8 @@ async def store_document(
         await connection.execute(LONG)
         await connection.execute(SERIALISE, {"user_id": upload.user_id})
         if known := await _known_outcome(connection, upload):
+            if logged is not None:
+                await append_entry(connection, logged(known))
             return known
         active = await locked_active_embedder(connection)
         if embedded and embedded.embedder.embedder_id != active:
@@ -188,9 +201,11 @@ async def store_document(
         if embedded:
             keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
             await insert_vectors(connection, embedded.embedder, keys, embedded.vectors)
-    return StoredDocument(
-        outcome=UploadOutcome.REPLACED if replaced else UploadOutcome.ADDED, document_id=document_id
-    )
+        outcome = UploadOutcome.REPLACED if replaced else UploadOutcome.ADDED
+        stored = StoredDocument(outcome=outcome, document_id=document_id)
+        if logged is not None:
+            await append_entry(connection, logged(stored))
+    return stored
 
 
 async def list_documents(
@@ -221,13 +236,17 @@ async def document_file(source: Pool, user_id: str, document_id: int) -> bytes:
     return row[0] if row else b""
 
 
-async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
+async def remove_documents(
+    source: Pool, user_id: str, document_ids: Sequence[int], *, logged: LogEntry | None = None
+) -> tuple[int, ...]:
     """Remove documents with chunks and vectors; the removed ids."""
     values = {"user_id": user_id, "document_ids": list(document_ids)}
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LONG)
         await connection.execute(SERIALISE, {"user_id": user_id})
         rows = await (await connection.execute(REMOVE, values)).fetchall()
+        if rows and logged is not None:
+            await append_entry(connection, logged)
     return tuple(sorted(row[0] for row in rows))
 
 

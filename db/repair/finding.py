@@ -49,11 +49,12 @@ TAKEN_BACK: Final = """
     OR EXISTS (SELECT FROM ai_decisions d
         WHERE d.user_id = o.user_id AND d.conversation_id = o.conversation_id AND d.message_id = o.message_id
             AND d.created_at >= o.created_at - interval '1 hour' AND d.id <> o.decision_id
+            AND d.id::text IS DISTINCT FROM o.metadata ->> 'answered_decision_id'
             AND (d.reason_code = 'MESSAGE_DELETED' OR (d.snapshot_json ->> 'quarantined')::boolean)))
 """
 """True of a reply that was retracted, whose message was deleted, or an edit of whose message was flagged.
 
-Clocks of workers differ: a deletion may seem to be older than its reply.
+Clocks of workers differ: a deletion may seem to be older than its reply. People may answer what is flagged.
 """
 NO_LONGER_DUE: Final = f"""
     ({TAKEN_BACK} OR o.send_before < now() OR {OVERTAKEN})

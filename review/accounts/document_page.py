@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from db.access_log import LoggedAction
+from db.access_log import LogEntry, LoggedAction
 from db.documents import flagged_chunks, storage
 from review.access import Right
 from review.accounts.documents_page import OUTCOMES
@@ -105,14 +105,17 @@ async def release_parts(visit: Visit) -> Response:
     part = visit.field("part")
     parts = [int(part)] if part.isascii() and part.isdigit() and len(part) < 7 else None
     pool, document_id = visit.store.pool, document["id"]
-    if visit.form.get("hold"):
-        outcome = "held_back"
-        changed = await flagged_chunks.hold_back_chunks(pool, user_id, document_id, parts)
+    outcome = "held_back" if visit.form.get("hold") else "released"
+
+    def logged(changed: tuple[int, ...]) -> LogEntry:
+        detail = {"outcome": outcome, "document_id": document_id, "parts": changed[:100]}
+        return visit.entry(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+
+    if outcome == "held_back":
+        await flagged_chunks.hold_back_chunks(pool, user_id, document_id, parts, logged=logged)
     else:
-        outcome, login = "released", visit.person.login
-        changed = await flagged_chunks.release_chunks(pool, user_id, document_id, parts, person=login)
-    detail = {"outcome": outcome, "document_id": document_id, "parts": list(changed)[:100]}
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+        login = visit.person.login
+        await flagged_chunks.release_chunks(pool, user_id, document_id, parts, person=login, logged=logged)
     return visit.redirect("document", f"done={outcome}", account=user_id, document=document_id)
 
 
@@ -133,9 +136,9 @@ async def remove_document(visit: Visit) -> Response:
 async def remove_from_path(visit: Visit, user_id: str, **more: object) -> None:
     """Remove the document in the address, with its line of the access log; 404 when there is none."""
     document = await document_of_path(visit, user_id)
-    await storage.remove_documents(visit.store.pool, user_id, [document["id"]])
     detail = {"outcome": "removed", "document_id": document["id"], "chunks": document["chunks"]} | more
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    logged = visit.entry(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    await storage.remove_documents(visit.store.pool, user_id, [document["id"]], logged=logged)
 
 
 async def document_of_path(visit: Visit, user_id: str) -> dict[str, Any]:

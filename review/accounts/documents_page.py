@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from db.access_log import LoggedAction
+from db.access_log import LogEntry, LoggedAction
 from db.documents import configured_embedder, embedding_models, storage
 from db.documents.account_screening import AccountScreening
-from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
+from db.documents.ingest import DocumentFile, DocumentOptions, EntryOfRow, Ingest
 from db.documents.retrieval import PostgresRetriever
 from features.feature import panel_functions
 from review.access import Right
@@ -98,9 +99,15 @@ async def store_upload(
         Refused: 429, other documents of the account are being read.
     """
     user_id = options.user_id
+
+    def logged(row: Mapping[str, Any]) -> LogEntry:
+        detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
+        detail |= {"flagged": len(row["flagged"]), "bytes": len(file.data)} | more
+        return visit.entry(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+
     try:
         async with visit.site.uploads.of(user_id):
-            row = await _ingest(visit, options, file)
+            row = await _ingest(visit, options, file, logged)
     except NoPlace as error:
         busy = _("Other documents of %(account)s are being read. Nothing was stored: wait for them to end.")
         message = busy % {"account": user_id}
@@ -112,9 +119,6 @@ async def store_upload(
     if row["outcome"] == "refused":
         unusable = _("%(file)s: %(reason)s. Nothing was stored.")
         raise UploadProblem(422, unusable % {"file": file.name or _("The text"), "reason": row["reason"]})
-    detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
-    detail |= {"flagged": len(row["flagged"]), "bytes": len(file.data)} | more
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
     return row
 
 
@@ -130,12 +134,17 @@ async def uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentForm
     return None, None
 
 
-async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) -> dict[str, Any]:
-    pool = visit.store.pool
+async def _ingest(
+    visit: Visit,
+    options: DocumentOptions,
+    file: DocumentFile,
+    logged: EntryOfRow,
+) -> dict[str, Any]:
+    pool, readers = visit.store.pool, visit.site.readers
     if await embedding_models.active_embedder(pool) is None:  # only the owner of the tables starts a model
-        return await Ingest(pool, None, options, readers=visit.site.readers).add(file)
+        return await Ingest(pool, None, options, readers=readers, logged=logged).add(file)
     async with configured_embedder.open_model(visit.site.settings, pool) as model:
-        return await Ingest(pool, model, options, readers=visit.site.readers).add(file)
+        return await Ingest(pool, model, options, readers=readers, logged=logged).add(file)
 
 
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
-from review.decision.highlights import DIRECTION_CONTROLS, span_place
+from review.decision.highlights import span_place
 from review.decision.margins import Margin
 from review.languages import gettext as _
 from review.languages import ngettext
@@ -62,8 +62,7 @@ def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:
     text = facts.row.get("message_text") or ""
     if found.span is None or found.stage != Stage.RULES or found.span[1] > len(text):
         return ""
-    matched = "".join(each for each in text[slice(*found.span)] if each not in DIRECTION_CONTROLS)
-    return f": “{shortened(matched)}”, {span_place(text, found.span)}"
+    return f": “{shortened(text[slice(*found.span)])}”, {span_place(text, found.span)}"
 
 
 def moderator_clause(facts: ExplanationFacts) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -19,8 +19,6 @@ MESSAGE: Final = mark("message")
 DRAFT: Final = mark("draft")
 INVISIBLE: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
 """General categories of invisible characters."""
-DIRECTION_CONTROLS: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-"""Controls of the writing direction: with them a text can be displayed in another order than it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +67,9 @@ def cited_html(text: str, spans: Sequence[TextRange]) -> Markup:
     """The text as HTML with sentences marked that a draft cites."""
     numbered = dict(enumerate(spans, 1))
     return Markup("").join(
-        Markup('<mark class="cited">{}</mark>').format(_named(piece.text, _invisible))
+        Markup('<mark class="cited">{}</mark>').format(_named(piece.text))
         if piece.numbers
-        else _named(piece.text, DIRECTION_CONTROLS.__contains__)
+        else escape(piece.text)
         for piece in marked_runs(text, numbered)
     )
 
@@ -93,8 +91,8 @@ def quoted_html(text: str, quotes: Mapping[str, TextRange]) -> Markup:
 
 def _quoted_run(piece: MarkedRun, names: Sequence[str]) -> Markup:
     if not piece.numbers:
-        return _named(piece.text, DIRECTION_CONTROLS.__contains__)
-    html = _named(piece.text, _invisible)
+        return escape(piece.text)
+    html = _named(piece.text)
     for name in names[1:]:
         html = Markup('<span id="{}">{}</span>').format(name, html)
     if not names:
@@ -133,23 +131,21 @@ def _ends(span: TextRange) -> dict[str, int]:
 
 def _html(piece: MarkedRun) -> Markup:
     if not piece.numbers:
-        return _named(piece.text, DIRECTION_CONTROLS.__contains__)
+        return escape(piece.text)
     kind = "twice" if len(piece.numbers) > 1 else "once"
     ends = ", ".join(map(str, piece.ends))
-    return Markup('<mark class="{}" data-ends="{}">{}</mark>').format(
-        kind, ends, _named(piece.text, _invisible)
-    )
+    return Markup('<mark class="{}" data-ends="{}">{}</mark>').format(kind, ends, _named(piece.text))
 
 
-def _named(text: str, is_named: Callable[[str], bool]) -> Markup:
-    """A text in which some invisible characters show their code."""
+def _named(text: str) -> Markup:
+    """A text whose invisible characters show their codes."""
     return Markup("").join(
-        _with_codes(run) if named else escape("".join(run)) for named, run in groupby(text, is_named)
+        _with_codes(run) if named else escape("".join(run)) for named, run in groupby(text, _invisible)
     )
 
 
 def _with_codes(characters: Iterator[str]) -> Markup:
-    span = Markup('<span class="invisible" data-code="{}">{}</span>')
+    span = Markup('<bdi class="invisible" data-code="{}">{}</bdi>')
     return Markup("").join(span.format(f"U+{ord(each):04X}", each) for each in characters)
 
 

@@ -122,11 +122,13 @@ async def delete_samples(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         before = await load_sample_state(connection)
         removed = await remove_samples(connection)
+        if removed is not None:
+            detail = {"samples": "removed", "decisions": removed}
+            await visit.log(LoggedAction.SETTINGS, detail=detail, connection=connection)
     if removed is None:
         raise Refused(
             409, _("Under a legal hold"), _("A legal hold is on the sample data. Release the hold first.")
         )
-    await visit.log(LoggedAction.SETTINGS, detail={"samples": "removed", "decisions": removed})
     late = 0 if before.added_at is None else max(0, ALL - before.decided)
     return visit.redirect("sample_data", f"removed=1&late={late}")
 

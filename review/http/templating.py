@@ -71,7 +71,24 @@ class Templates:
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""
-        return _environment().get_template(template).render(values)
+        return with_direction_codes(_environment().get_template(template).render(values))
+
+
+CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+PIECE: Final = re.compile(
+    r'<(title|textarea|option|script|style)\b.*?</\1>|<bdi class="invisible".*?</bdi>|<[^>]*>|'
+    rf"(?P<control>{CONTROL.pattern})",
+    re.DOTALL,
+)
+"""What stays as it is: elements that hold text only, codes that are shown, tags; else a control."""
+
+
+def with_direction_codes(html: str) -> str:
+    """HTML that shows the code of each direction control, which then displays nothing in another order."""
+    if not CONTROL.search(html):
+        return html
+    shown = '<bdi class="invisible" data-code="U+{:04X}">{}</bdi>'
+    return PIECE.sub(lambda each: shown.format(ord(each[0]), each[0]) if each["control"] else each[0], html)
 
 
 @cache

@@ -32,6 +32,19 @@ async def test_an_answer_larger_than_any_of_this_api_is_refused(
     assert known.kind == "malformed"
 
 
+async def test_a_refusal_that_is_nested_deeply_is_a_refusal() -> None:
+    """Its readers follow the levels that known errors have."""
+    nested = b'{"error": ' * 1000 + b'"busy"' + b"}" * 1000
+    with http_server(lambda _: (503, {"content-type": "application/json"}, nested)) as (url, _):
+        async with openai_client.client(url, "key-of-the-server", connections=1) as client:
+            with pytest.raises(ApiStatusError) as caught:
+                await client.post("/moderations", {})
+
+    known = failure(caught.value)
+    assert known is not None
+    assert known.kind == "server_error"
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_no_other_origin_gets_a_prompt(status: int) -> None:
     """The redirect is an error of the deployment's address."""

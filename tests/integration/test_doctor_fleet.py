@@ -253,6 +253,20 @@ def test_a_fleet_that_never_had_a_beat_has_no_age_of_it(shell: Shell, redis_url:
     assert found["found"] == "none: no beat has sent a task in the last day"
 
 
+@pytest.mark.parametrize("stream", [STREAM, "hushgate:replies"])
+def test_a_stream_without_further_ids_is_named(shell: Shell, redis_url: str, stream: str) -> None:
+    """A client added the largest id: publishers, or our relay, get an error for ever."""
+    sign_fleet(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.xadd(stream, {"data": b"{}"}, id=f"{2**64 - 1}-{2**64 - 2}")
+        before = line_of(shell.run("doctor", "--offline"), "stream ids")
+        redis.xadd(stream, {"data": b"{}"}, id=f"{2**64 - 1}-{2**64 - 1}")
+    after = line_of(shell.run("doctor", "--offline"), "stream ids")
+
+    assert (before["state"], after["state"]) == ("ok", "fail")
+    assert after["found"].startswith(f"{stream}: ")
+
+
 def test_an_account_without_documents_or_disclosure_is_named(shell: Shell, url: str) -> None:
     """A new account of a person says so; an account with the AI on and no text does not."""
     (none,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "accounts")

@@ -234,6 +234,34 @@ def test_a_flagged_part_is_shown_with_its_check_released_and_held_back_again(
     assert editor.post(f"/accounts/elsewhere/documents/{path.rpartition('/')[2]}/release").status_code == 404
 
 
+NO_LINE = "ALTER TABLE access_log ADD CONSTRAINT no_line CHECK (user_id IS DISTINCT FROM '{}') NOT VALID"
+
+
+def test_no_change_is_stored_without_its_line_of_the_access_log(
+    editor: Visitor, database_url: str, account: str
+) -> None:
+    """Neither when the server of the pages dies between the two; a release lets a flagged text out."""
+    added = add(editor, account, pasted=INJECTED, kind="markdown")
+    path = added.headers["location"].partition("?")[0]
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(NO_LINE.format(account).encode())
+        try:
+            with pytest.raises(psycopg.errors.CheckViolation):
+                add(editor, account, pasted="Another text.", kind="markdown")
+            for change in ("release", "remove"):
+                with pytest.raises(psycopg.errors.CheckViolation):
+                    editor.post(f"{path}/{change}", part="")
+        finally:
+            connection.execute("ALTER TABLE access_log DROP CONSTRAINT no_line")
+        left = connection.execute(
+            "SELECT document_id, released_at FROM chunks WHERE user_id = %s AND flags <> '{}'", (account,)
+        ).fetchall()
+        documents = connection.execute("SELECT 1 FROM documents WHERE user_id = %s", (account,)).fetchall()
+
+    assert [released for _, released in left] == [None]
+    assert len(documents) == 1
+
+
 def test_after_an_import_its_owner_sees_what_was_understood(editor: Visitor, account: str) -> None:
     """Warnings first, then what was left out, then every passage by page."""
     cover = pdf(lines("Returns handbook of Lumen Lamps, edition 2026."), *([Picture()] for _ in range(9)))

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
 from review.http.page_routes import PageRoute
+from review.http.templating import CONTROL, with_direction_codes
 from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
 from review.services.first_run import FirstRunServices
@@ -89,6 +90,8 @@ UNSEEN = {
 SHOWS = {"account_answered": "answer", "account_waiting": "waiting draft", "automatic": "waiting draft"}
 """Pages of fields that other pages show too."""
 Filled = tuple[World, TestClient, UUID, dict[str, set[str]]]
+FIELDS = {"title", "textarea", "option"}
+"""Elements that hold text only: no code of a direction control can be shown there."""
 URLS = ("href", "src", "action", "formaction", "poster", "data", "xlink:href", "srcset", "ping")
 IMAGE = re.compile(r"/static/|/accounts/[^/?#]+/documents/\d+/pages/\d+\Z")
 RUNNING = re.compile(r"^\s*(javascript|data|vbscript|file)\s*:", re.IGNORECASE)
@@ -193,6 +196,8 @@ def check(text: str) -> None:
     is_whole = text.lstrip().lower().startswith("<!doctype")  # parts that load on their own are none
     assert not is_whole or tree.css_first("title") is not None
     for node in tree.css("*"):
+        if node.tag not in FIELDS and node.attributes.get("class") != "invisible":
+            assert not CONTROL.search(node.text(deep=False)), (node.tag, node.text(deep=False))
         for name, value in node.attributes.items():
             assert not name.lower().startswith(("on", "hx-on", "data-hx-")), (node.tag, name, value)
             assert name.lower() not in {"style", "srcdoc", "autofocus"}, (node.tag, name, value)
@@ -231,7 +236,7 @@ def test_no_page_lets_hostile_text_out_of_its_place(filled: Filled) -> None:
 def test_the_corpus_is_noticed_where_it_is_not_escaped() -> None:
     """The check itself finds each kind of breach."""
     page = "<!doctype html><title>x</title><p>{}</p>"
-    check(page.format(html.escape("".join(CORPUS))))
+    check(with_direction_codes(page.format(html.escape("".join(CORPUS)))))
     for breach in (
         "<script>alert(1)</script>",
         "<img src=x onerror=alert(1)>",
@@ -241,6 +246,7 @@ def test_the_corpus_is_noticed_where_it_is_not_escaped() -> None:
         "<iframe></iframe>",
         "<a href=//evil.example>x</a>",
         "<meta http-equiv=refresh content=0>",
+        "<b>\u202eyadot</b>",
     ):
         with pytest.raises(AssertionError):
             check(page.format(breach))

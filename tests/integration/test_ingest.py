@@ -97,6 +97,11 @@ def test_a_repeated_request_has_the_same_answer(publisher: Publisher) -> None:
     assert {each.json()["events"][0]["event_id"] for each in answers} == {event["event_id"]}
 
 
+REQUIRED = ("user_id", "scope", "conversation_id", "message_id", "author_id", "created_at")
+EMPTY = [(0, name) for name in REQUIRED]
+"""The problems of an object without any field of an event."""
+
+
 def without(name: str) -> dict[str, Any]:
     """An event that lacks one field."""
     return {field: value for field, value in new_event().items() if field != name}
@@ -108,7 +113,7 @@ def without(name: str) -> dict[str, Any]:
         ([without("text"), new_event() | {"scope": "mail"}], None, [(0, "text"), (1, "scope")]),
         ([without("event_id")], None, [(0, "event_id")]),
         (without("event_id"), None, [(0, "event_id")]),
-        (b'{"a": 1}\n{bad\n"no"\nnull', LINES, [(0, "user_id"), (1, "data"), (2, "data"), (3, "data")]),
+        (b'{"a": 1}\n{bad\n"no"\nnull', LINES, [*EMPTY, (1, "data"), (2, "data"), (3, "data")]),
         ([7, None, [], "x"], None, [(0, "data"), (1, "data"), (2, "data"), (3, "data")]),
         (b"[", None, [(None, "data")]),
         (b'["\xff"]', None, [(None, "data")]),
@@ -116,7 +121,7 @@ def without(name: str) -> dict[str, Any]:
         (b"", None, [(None, "data")]),
         (b"[]", None, [(None, "data")]),
         (b"\n\n", LINES, [(None, "data")]),
-        (b'[{"text": "\\ud800"}]', None, [(0, "user_id")]),
+        (b'[{"text": "\\ud800"}]', None, EMPTY),
         ([new_event() | {"user_id": "*"}], None, [(0, "user_id")]),
     ],
     ids=lambda value: str(value)[:30],
@@ -149,6 +154,19 @@ def test_a_bad_event_in_a_batch_is_answered_for_itself(publisher: Publisher, val
     ]
     assert [(each["item"], each["field"]) for each in found["errors"]] == [(1, "text"), (3, "event_id")]
     assert valkey.xlen("hushgate:events") == 3
+
+
+def test_every_wrong_field_of_an_event_is_named(publisher: Publisher, valkey: Redis) -> None:
+    """A developer corrects them at once, not one request after the other."""
+    event = new_event() | {"scope": "mail", "created_at": "now", "author_id": 7}
+    del event["message_id"]
+    answer = publisher.post(event)
+
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == [
+        "scope", "message_id", "author_id", "created_at"
+    ]  # fmt: skip
+    assert valkey.xlen("hushgate:events") == 0
 
 
 def test_bad_lines_are_answered_for_themselves(publisher: Publisher, valkey: Redis) -> None:

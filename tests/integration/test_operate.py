@@ -53,14 +53,18 @@ def fired(shell: Shell) -> set[str]:
 
 
 def test_a_killed_beat_is_named(shell: Shell, redis_url: str, tmp_path: Path) -> None:
-    """A real beat signs that it lives; killed, it is the only line that fails, and the only alert."""
+    """A real beat signs that it lives; killed, it is the only line that fails, and the only alert.
+
+    It leaves no file in the folder where it was started.
+    """
     sign_fleet(redis_url)
+    (folder := tmp_path / "beat").mkdir()
     with Redis.from_url(redis_url) as redis:
         redis.delete(beat_key(STREAM))
         beat = subprocess.Popen(
             [sys.executable, "-m", "celery", "-A", "tasks.app", "beat", "--pidfile=", "--loglevel=ERROR"],
-            env={**os.environ, **shell.environment, "HUSHGATE_BEAT_FILE": str(tmp_path / "beat")},
-            cwd=Path(__file__).parents[2],
+            env={**os.environ, **shell.environment, "PYTHONPATH": str(Path(__file__).parents[2])},
+            cwd=folder,
             stderr=subprocess.DEVNULL,
         )
         try:
@@ -72,6 +76,7 @@ def test_a_killed_beat_is_named(shell: Shell, redis_url: str, tmp_path: Path) ->
         redis.expire(beat_key(STREAM), KEPT_S - 300)  # five minutes pass
 
     assert alive == {}
+    assert list(folder.iterdir()) == []
     assert "start hushgate beat" in failing(shell, "--offline")["beat"]
     assert fired(shell) == {"HushgateTasksNotRun"}
 

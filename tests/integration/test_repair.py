@@ -174,6 +174,19 @@ def test_only_the_named_subject_is_repaired(world: World) -> None:
 
 
 @pytest.mark.parametrize("world", [1], indirect=True)
+def test_a_report_that_its_limit_cut_says_so(world: World) -> None:
+    """A repair of the first ones is not the end: exit 1 until the command finds nothing."""
+    for _ in range(2):
+        reply_sent_unmarked(world)
+    words = ("--fix", Breach.REPLY_SENT_UNMARKED, "--yes", "--limit", "1")
+    first, second, third = (world.repair(*words) for _ in range(3))
+
+    assert [len(each.rows) for each in (first, second, third)] == [1, 1, 0]
+    assert [each.code for each in (first, second, third)] == [1, 1, 0]
+    assert "reply-sent-unmarked: only the first 1; repeat the command, or raise --limit" in first.err
+
+
+@pytest.mark.parametrize("world", [1], indirect=True)
 def test_what_is_young_is_no_breach(world: World) -> None:
     """A worker may be about to finish it."""
     reply_sent_unmarked(world)

@@ -14,9 +14,13 @@ import pytest
 
 from cli.exit_codes import ExitCode
 from db import outbox
+from db.access_log import LogEntry, LoggedAction
+from db.answers.sending import store_answer
 from db.backup.restored import repeat_sends
 from db.repair.model import Breach, FoundBreach
 from tests.support.breaches import MAKERS, endings_missing, reply_sent_unmarked, retry_lost, sent_twice
+from tests.support.decided import answer_to
+from tests.support.pools import in_pool
 from tests.support.repairs import (
     REPLIES,
     STREAM,
@@ -280,6 +284,26 @@ def test_a_reply_taken_back_since_is_neither_found_nor_sent(world: World, name: 
     assert marks(world, REPLIES) == []
     if name in {"too_late", "overtaken"}:
         assert [row["text"] for row in world.sql("SELECT text FROM messages WHERE role = 'assistant'")]
+
+
+def test_a_persons_answer_to_a_flagged_message_is_sent_again(world: World) -> None:
+    """The flag is that of the answered message, not of a later edit; a flagged edit still counts."""
+    made = record(
+        world, kind=DecisionKind.IGNORE, reason_code=Reason.FLAGGED_RULE, reply=None, quarantine=True
+    )
+    answer, now = answer_to(made, "We open at nine.", made.decided_at), made.decided_at
+    logged = LogEntry(action=LoggedAction.ANSWER, person="kim")
+    in_pool(world.url, lambda source: store_answer(source, answer, now, logged=logged), role=None)
+    deliver(world)
+    lose(world, REPLIES)
+    done = world.repair("--fix", KIND, "--yes")
+    deliver(world)
+    sent = marks(world, REPLIES)
+    lose(world, REPLIES)
+    flagged_edit(world, made)
+
+    assert [row["subject"] for row in done.rows] == sent == [str(answer.answer_id)]
+    assert [row for row in world.repair().rows if row["breach"] == KIND] == []
 
 
 @pytest.mark.parametrize("name", CHANGES)

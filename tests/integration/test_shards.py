@@ -156,12 +156,20 @@ def test_shards_with_events_are_not_doubled(valkey: Redis) -> None:
 def test_the_command_waits_for_the_events(shell: Shell, valkey: Redis) -> None:
     """Exit 1 while an event is left, and 0 with the new number when none is."""
     (entry_id,) = append(valkey, [payload("c", 0)])
-    refused = shell.run("shards", "double", "--timeout", "0")
+    refused = shell.run("shards", "double", "--yes", "--timeout", "0")
     valkey.xdel(STREAM, entry_id)
-    doubled = shell.run("shards", "double")
+    doubled = shell.run("shards", "double", "--yes")
 
     assert (refused.code, refused.rows) == (1, [{"shards": 1, "unfinished": 1}])
     assert (doubled.code, doubled.rows) == (0, [{"shards": 2, "unfinished": 0}])
+
+
+def test_the_command_asks_before_it_doubles(shell: Shell, valkey: Redis) -> None:
+    """The earlier number cannot be had back; without a terminal the answer is an option."""
+    refused = shell.run("shards", "double")
+
+    assert (refused.code, "add --yes" in refused.err) == (2, True)
+    assert [row["sealed"] for row in shell.run("shards").rows] == [False]
 
 
 def test_nobody_can_add_to_a_sealed_shard(valkey: Redis) -> None:

@@ -16,6 +16,7 @@ from review.decision.highlights import (
 )
 from review.decision.margins import Margin
 from review.decision.measure_bars import measure_bars
+from review.http.templating import with_direction_codes
 from review.marked_text import MarkedRun, marked_runs
 from worker.snapshot import SnapshotAssessment
 
@@ -81,7 +82,7 @@ def test_the_page_shows_the_text_and_nothing_else(text: str, spans: dict[int, tu
     shown = str(highlighted_html(text, spans))
 
     assert html.unescape(TAG.sub("", shown)) == text
-    assert {tag.split()[0].strip("</>") for tag in TAG.findall(shown)} <= {"mark", "span"}
+    assert {tag.split()[0].strip("</>") for tag in TAG.findall(shown)} <= {"mark", "bdi"}
 
 
 def test_overlapping_and_touching_spans_keep_their_numbers() -> None:
@@ -137,8 +138,11 @@ def test_the_legend_says_where(span: tuple[int, int], words: str) -> None:
 
 def test_direction_controls_show_their_code_everywhere() -> None:
     """Without a finding, yet the text is displayed in another order than it has."""
-    assert 'data-code="U+202E"' in highlighted_html("pay \u202eyadot", {})
-    assert str(highlighted_html("pay today", {})) == "pay today"
+    shown = '<bdi class="invisible" data-code="U+202E">\u202e</bdi>'
+    kept = '<a title="\u202ex">', "<title>\u202ex</title>", "<option>\u202ex</option>", shown
+
+    assert with_direction_codes("<p>pay \u202eyadot</p>") == f"<p>pay {shown}yadot</p>"
+    assert [with_direction_codes(each) for each in kept] == list(kept)
 
 
 HOURS = "The shop was founded in 1999. We are open from nine to six on weekdays. Parking is free."

@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.adapters.api_errors import ApiStatusError
+from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.completion_reading import completion_of
+from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiAnswer
 from worker.adapters.openai_moderation import OpenAIModerator
+from worker.adapters.secret_mask import SecretMask
 from worker.adapters.vendor_failures import failure
-from worker.errors import ModelUnavailable, ModerationUnavailable
+from worker.classifiers.endpoints import ClassifierEndpoint
+from worker.classifiers.formats import ClassifierFormat
+from worker.classifiers.prompts import ClassifierQuestion
+from worker.errors import ModelUnavailable, ModerationUnavailable, RetrievalUnavailable
 from worker.model import Completion, Tokens
 
 DIRTY = "a\x00b\ud800c"
@@ -112,22 +118,65 @@ def result(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     return {"flagged": any(flags.values()), "categories": flags, "category_scores": scores}
 
 
-class Nesting:
-    """A client whose endpoint answers with nested lists."""
+class Repeating:
+    """A client whose endpoint always gives the same answer."""
+
+    base_url = ""
+    mask = SecretMask()
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
 
     async def post(self, _path: str, _body: object) -> ApiAnswer:
-        """More of them than a reader of JSON can follow."""
-        return ApiAnswer(headers={}, content=b"[" * 100_000)
+        """The answer."""
+        return ApiAnswer(headers={}, content=self._content)
 
 
-async def test_an_answer_that_is_nested_too_deeply_is_malformed() -> None:
-    """It is a failed attempt: a defect would make the message a dead letter."""
-    client: Any = Nesting()
+LEVELS = 1015
+"""A parser reads as many; a recursive reader does not."""
+NESTED = b"[" * LEVELS + b'"text"' + b"]" * LEVELS
+ERRORS = b'{"error":' * LEVELS + b'"text"' + b"}" * LEVELS
+WIDE = {f"category {number}": False for number in range(501)}
 
-    with pytest.raises(ModerationUnavailable) as caught:
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        ERRORS,
+        b'{"choices": [], "data": [], "results": [], "errors": %b}' % ERRORS,
+        b'{"choices": [{"message": {"content": %b}}], "data": %b, "results": %b}' % (NESTED, NESTED, NESTED),
+        b'{"choices": 1e999, "data": [{"index": 1e999, "embedding": [1]}], "results": 1e999}',
+        json.dumps({"choices": [], "data": [], "results": [result(dict.fromkeys(WIDE, 0.1), WIDE)]}).encode(),
+    ],
+    ids=["endless", "errors", "no results but errors", "values", "not finite", "many categories"],
+)
+async def test_an_answer_that_no_reader_can_follow_is_a_failed_attempt(content: bytes) -> None:
+    """A defect would make the message a dead letter."""
+    client: Any = Repeating(content)
+    declared = ClassifierEndpoint(base_url="http://127.0.0.1", model="m", format=ClassifierFormat.POLICY)
+    question = ClassifierQuestion(text="text", policy="No insults.")
+
+    with pytest.raises(ModerationUnavailable):
         await OpenAIModerator(client, model="omni", timeout_s=5).moderate("text", [])
+    with pytest.raises(ModerationUnavailable):
+        await ChatClassifier(client, name="house", endpoint=declared).classify(question)
+    with pytest.raises(RetrievalUnavailable):
+        await OpenAIEmbedder(client, timeout_s=5).embed(["text"], model="e")
 
-    assert caught.value.kind == "malformed"
+
+def test_the_audit_keeps_the_beginning_of_what_a_server_names() -> None:
+    """A server may answer with 32 MB, and the audit is kept for ever."""
+    huge = "x" * 1_000_000
+    answered = completion({"content": "We are open."}, model=huge)
+    refused = completion({"content": None, "refusal": huge})
+    asked = call("{}")
+    asked["tool_calls"][0]["id"] = huge
+
+    assert (len(answered.model), len(refused.refusal or "")) == (200, 2_000)
+    assert len(completion(asked).tool_calls[0].call_id) == 200
+    with pytest.raises(ModelUnavailable, match="expected at most 200000 characters"):
+        completion(call(json.dumps({"query": huge})))
 
 
 async def moderated(*results: dict[str, Any], images: int = 0) -> Any:

@@ -78,6 +78,6 @@ async def show_learn(visit: Visit) -> Response:
 async def withdraw(visit: Visit) -> Response:
     """Withdraw a candidate."""
     found = await candidate_named(visit, visit.field("candidate"))
-    if await withdraw_candidate(visit.store.pool, found.candidate_id, visit.now) is not None:
-        await visit.log(LoggedAction.SETTINGS, user_id=found.user_id, detail={"candidate": "withdrawn"})
+    logged = visit.entry(LoggedAction.SETTINGS, user_id=found.user_id, detail={"candidate": "withdrawn"})
+    await withdraw_candidate(visit.store.pool, found.candidate_id, visit.now, logged=logged)
     return visit.redirect("learn", account=found.user_id)

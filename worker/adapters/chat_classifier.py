@@ -18,7 +18,7 @@ from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.server_dialect import Dialect
-from worker.adapters.vendor_failures import call_failure, moderation_error, storable
+from worker.adapters.vendor_failures import MALFORMED, call_failure, moderation_error, name_of, storable
 from worker.cancellation import all_of
 from worker.classifiers.answers import read_answer
 from worker.classifiers.endpoints import ClassifierEndpoint
@@ -136,8 +136,8 @@ def scores_of(document: Any, endpoint: ClassifierEndpoint, policy: str) -> Moder
         text = storable(spoken_content(choice["message"].get("content")))
         kind = finish_kind(choice.get("finish_reason"))
         refused = bool(choice["message"].get("refusal")) or kind is FinishKind.FILTERED
-        model, tokens = storable(str(document.get("model") or endpoint.model)), _tokens(document)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        model, tokens = name_of(document.get("model") or endpoint.model), _tokens(document)
+    except MALFORMED as error:
         message = storable(f"malformed completion: {error}"[:300])
         raise ModerationUnavailable(message, kind=AttemptOutcome.MALFORMED) from error
     form = endpoint.format

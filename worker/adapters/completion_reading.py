@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from worker.adapters.finish_reasons import FinishKind, finish_kind, is_cut_short
 from worker.adapters.model_protocol import KNOWN_TOOLS, calls_in, protocol_in, spoken
-from worker.adapters.vendor_failures import storable
+from worker.adapters.vendor_failures import MALFORMED, name_of, storable
 from worker.errors import ModelUnavailable
 from worker.model import AttemptOutcome, Completion, Tokens, ToolCall
 
@@ -19,8 +19,8 @@ MOST_TOOL_CALLS: Final = 5
 MOST_TOKENS: Final = 2**31
 MOST_CHARS: Final = 200_000
 """Longest text that is read: more than the most tokens that a worker asks for (32,768) hold."""
+REFUSAL_CHARS: Final = 2_000
 FILTERED: Final = "stopped by the vendor's content filter"
-MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 SPOKEN_PARTS: Final = frozenset({"text", "output_text", ""})
 TOOL_PREFIXES: Final = ("functions.", "default_api.", "tools.", "functions/")
 ARGUMENTS: Final = json.JSONDecoder(strict=False)
@@ -48,7 +48,7 @@ def completion_of(document: Mapping[str, Any], *, model: str, max_tokens: int, h
         calls = _tool_calls(message)
         tokens = token_counts(document.get("usage") or {})
         reason = _finish_reason(choice)
-        named = storable(str(document.get("model") or model))
+        named = name_of(document.get("model") or model)
     except MALFORMED as error:
         raise _unusable(f"malformed completion: {error}", AttemptOutcome.MALFORMED) from error
     kind = finish_kind(reason)
@@ -66,7 +66,7 @@ def completion_of(document: Mapping[str, Any], *, model: str, max_tokens: int, h
         tool_calls=calls,
         refusal=refusal,
         tokens=tokens,
-        finish_reason=storable(str(reason)),
+        finish_reason=name_of(reason),
     )
 
 
@@ -134,7 +134,7 @@ def _texts(message: Mapping[str, Any]) -> tuple[str, str | None]:
         raise ValueError(f"expected at most {MOST_CHARS} characters, got {len(text)}")
     if refusal and not isinstance(refusal, str):
         refusal = text or FILTERED  # some servers only say that it is one
-    return text, storable(refusal).strip() or None
+    return text, storable(refusal[:REFUSAL_CHARS]).strip() or None
 
 
 def _part_texts(parts: Sequence[object]) -> Iterator[str]:
@@ -184,9 +184,11 @@ def _tool_call(call_id: object, name: object, arguments: Any, number: int) -> To
         arguments = {}
     if not isinstance(arguments, dict):
         raise TypeError("tool arguments are not an object")
+    if len(json.dumps(arguments)) > MOST_CHARS:
+        raise ValueError(f"tool arguments: expected at most {MOST_CHARS} characters")
     plain = {key: storable(value) if isinstance(value, str) else value for key, value in arguments.items()}
     return ToolCall(
-        call_id=storable(str(call_id)) if call_id else f"call{number + 1:05}",
+        call_id=name_of(call_id) if call_id else f"call{number + 1:05}",
         name=plain_name,
         arguments=plain,
     )

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from worker.adapters.vendor_failures import storable
+from worker.adapters.vendor_failures import name_of
 from worker.errors import ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores, Tokens
 
 FLAGGED: Final = "flagged"
 """The category of a flagged result that names no category."""
 NONE_FLAGGED: Final = frozenset[str]()
+MOST_CATEGORIES: Final = 500
 ROUNDING: Final = 1e-6
 YES: Final = frozenset({"true", "1", "yes"})
 
@@ -58,11 +59,13 @@ def worst(results: Sequence[ModerationScores]) -> ModerationScores:
 
 def _known(block: object) -> dict[str, Any]:
     """Category -> value, such as ``hate/threatening``; nulls left out. A list names flagged categories."""
+    if isinstance(block, Mapping | list) and len(block) > MOST_CATEGORIES:
+        raise ValueError(f"expected at most {MOST_CATEGORIES} categories, got {len(block)}")
     if isinstance(block, list):
-        return {storable(name): True for name in block if isinstance(name, str)}
+        return {name_of(name): True for name in block if isinstance(name, str)}
     if not isinstance(block, Mapping):
         return {}
-    return {storable(name): value for name, value in block.items() if value is not None}
+    return {name_of(name): value for name, value in block.items() if value is not None}
 
 
 def _score(value: Any) -> float:

@@ -97,12 +97,19 @@ async def answer(
         async with asyncio.timeout(timeout_s):
             response = await client.post(path, body)
         document = _document(response, path)  # inside: a server with the wrong answers has failed
-        if (hidden := error_in_success(document, holding)) is not None:
+        if (hidden := _hidden_error(document, holding)) is not None:
             raise _status_error(response, client.mask.json(hidden))
         if not isinstance(document, dict) or holding not in document:
             raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     guard.learned(response.headers)
     return document
+
+
+def _hidden_error(document: Any, holding: str) -> Any:
+    try:
+        return error_in_success(document, holding)
+    except RecursionError as error:
+        raise ValueError("answer: expected JSON with less nesting") from error
 
 
 def _document(response: ApiAnswer, path: str) -> Any:

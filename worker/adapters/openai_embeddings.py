@@ -14,7 +14,7 @@ from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import call_failure
+from worker.adapters.vendor_failures import MALFORMED, call_failure
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome
@@ -114,7 +114,7 @@ class OpenAIEmbedder:
                 tokens=estimate,
             )
             vectors = _vectors(document["data"], len(texts), dimensions)
-        except (ApiError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (ApiError, TimeoutError, *MALFORMED) as error:
             raise self._translated(error, f"embeddings of {model} at {self._client.base_url}") from error
         self._guard.spent(estimate, _total_tokens(document.get("usage"), estimate))
         self._watch.worked()

@@ -15,7 +15,7 @@ from worker.adapters.moderation_results import scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
-from worker.adapters.vendor_failures import call_failure, moderation_error, storable
+from worker.adapters.vendor_failures import MALFORMED, call_failure, moderation_error, name_of
 from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
@@ -157,11 +157,11 @@ class OpenAIModerator:
             found = await answer(
                 self._client, "/moderations", body, self._timeout_s, holding="results", guard=self._guard
             )
-            results, model = found["results"], storable(str(found.get("model") or self._model))
+            results, model = found["results"], name_of(found.get("model") or self._model)
             if not isinstance(results, list) or len(results) != count:
-                raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all
+                raise ValueError(f"expected {count} results")  # one translation for all
             read = [scores_of_result(each, model) for each in results]
-        except (ApiError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (ApiError, TimeoutError, *MALFORMED) as error:
             known = call_failure(error)
             self._watch.failed(known)
             raise moderation_error(known) from error

@@ -18,6 +18,8 @@ LONG_CHARS: Final = 16
 """A shorter one may be a word, such as the key of an own server, that an answer of success needs."""
 READ_CHARS: Final = 20_000
 """Further characters of one text of an error are dropped."""
+READ_LEVELS: Final = 32
+"""More levels than any known error has; readers of an error are recursive."""
 
 
 class SecretMask:
@@ -45,14 +47,16 @@ class SecretMask:
             text = text.replace(each, MASK)
         return self._without_runs(text) if self._runs else text
 
-    def json(self, value: Any) -> Any:
-        """A JSON value whose texts, also its keys, are masked."""
+    def json(self, value: Any, levels: int = READ_LEVELS) -> Any:
+        """A JSON value whose texts, also its keys, are masked; without what is nested more deeply."""
+        if not levels:
+            return None
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.json(each) for key, each in value.items()}
+            return {self.text(str(key)): self.json(each, levels - 1) for key, each in value.items()}
         if isinstance(value, list):
-            return [self.json(each) for each in value]
+            return [self.json(each, levels - 1) for each in value]
         return value
 
     def answer(self, content: bytes) -> bytes:

@@ -37,6 +37,10 @@ from worker.adapters.vendor_words import (
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome
 
+MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an answer of another shape raises."""
+NAME_CHARS: Final = 200
+"""Longest name of a model, reason, call or category that is read: the audit keeps it for ever."""
 GUARDRAIL: Final = 446
 """The status of gateways for a text that their guardrail blocked."""
 REJECTING: Final = frozenset({400, 413, 414, 422, 431, GUARDRAIL, 451})
@@ -97,6 +101,11 @@ def remedy(upstream: str) -> str:
 def storable(text: str) -> str:
     """A vendor's text without NUL and lone surrogates, which Postgres cannot store."""
     return UNSTORABLE.sub("", text)
+
+
+def name_of(value: object) -> str:
+    """A name in an answer, storable and shortened."""
+    return storable(str(value)[:NAME_CHARS])
 
 
 def misconfigured(known: VendorFailure) -> EndpointMisconfigured:

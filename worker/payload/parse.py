@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from worker.displayed import revealed_text
-from worker.errors import PayloadFault
+from worker.errors import PayloadFault, PayloadRejected
 from worker.expectations import expectation, place_of
 from worker.model import TRACE_FIELDS, Event, EventType, Feedback
 from worker.payload.attachments import image_urls
@@ -132,9 +132,15 @@ def _validated(body: dict[str, Any]) -> EventPayload:
     try:
         return EventPayload.model_validate(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-    field = place_of(first["loc"]) or "data"
-    raise rejected(PayloadFault.INVALID, expectation(first["msg"]), got_value(first), field=field)
+        problems = error.errors(include_url=False, include_context=False)
+    first, *further = (_wrong_field(each) for each in problems[:MOST_NOTES])
+    first.further = tuple(further)
+    raise first
+
+
+def _wrong_field(problem: Any) -> PayloadRejected:
+    field = place_of(problem["loc"]) or "data"
+    return rejected(PayloadFault.INVALID, expectation(problem["msg"]), got_value(problem), field=field)
 
 
 def got_value(error: Any) -> str:

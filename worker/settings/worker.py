@@ -75,8 +75,8 @@ class Settings(
     passages contain."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level; texts of users are logged at DEBUG only."""
-    beat_file: str = "celerybeat-schedule"
-    """File with the schedule of beat."""
+    beat_file: str = ""
+    """File that keeps the schedule of beat over restarts, also for probes. Empty: none."""
     heartbeat_file: str = ""
     """File that a worker touches every 5 s while it runs, for probes; with .ready at its end a second one,
     touched while Redis and Postgres answer. Empty: none."""
