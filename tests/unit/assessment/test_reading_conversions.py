@@ -9,6 +9,7 @@ from tests.unit.assessment.samples import assessed, passage
 from worker.assessment import Evidence
 from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.reading.facts import disagreements
+from worker.assessment.text.words import split_sentences
 
 WRITTEN = "Friday, 27 November 2026, 16:03 (Europe/Berlin)"
 DAILY = "We are open daily from 9:00 to 18:00."
@@ -195,5 +196,21 @@ def test_praise_is_answered_with_thanks(query: str, draft: str, *, sent: bool) -
     """A judge calls each sentence a courtesy, and it states nothing."""
     verdicts = [said("no_claim")] * draft.count("!") + [said("no_claim")] * draft.rstrip("!").endswith(".")
     found = assessed(draft, CalibratedPolicy(), query=query, answer=reading(*verdicts))
+
+    assert (found.action == "send") is sent
+
+
+@pytest.mark.parametrize(
+    ("query", "draft", "sent"),
+    [
+        ("ihr seid die allerbesten", "Vielen Dank für die lieben Worte!", True),
+        ("cancel my order", "Thank you! Your order is cancelled.", False),
+        ("Great pool", "Thanks! Tickets are cheap in May.", False),
+    ],
+)
+def test_thanks_for_praise_need_no_passage(query: str, draft: str, *, sent: bool) -> None:
+    """A search for praise finds none; any other draft without a passage waits for a person."""
+    answer = reading(*[said("no_claim")] * len(split_sentences(draft)))
+    found = assessed(draft, CalibratedPolicy(), Evidence(), query=query, answer=answer)
 
     assert (found.action == "send") is sent

@@ -21,10 +21,7 @@ _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
 
 def stated_quantities(text: str) -> frozenset[tuple[str, str]]:
-    """Every number with its unit or the word next to it, such as ``("30", "day")``; the word may be empty.
-
-    The numbers of list items and passages are none.
-    """
+    """Every number but those of list items and passages, with its unit or next word: ``("30", "day")``."""
     stating = _PASSAGE_NUMBER.sub(" ", _LIST_NUMBER.sub(" ", text))
     return frozenset(
         (_canonical(match["number"]), _unit(match["money"] or match["unit"] or ""))
