@@ -9,7 +9,6 @@ from worker.assessment.non_answers import is_non_answer
 from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something, without_citations
 from worker.assessment.text.once import once
-from worker.assessment.text.quantities import stated_numbers
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import split_sentences, word_tokens
@@ -31,6 +30,7 @@ _STRETCHED = re.compile(r"(\w)\1{2,}")
 _NAME = re.compile(r"(?<=[^\W\d_] )(?!I\b)[A-Z\u00c0-\u00de][\w'’&-]*")
 """A capitalised word after another word."""
 
+_DIGIT = re.compile(r"\d")
 _FREE = re.compile(r"(?<!feel )\bfree\b")
 
 _FEW_WORDS_AROUND = 6
@@ -153,7 +153,7 @@ def _is_disclosure(text: str) -> bool:
     parts = [folded_text(part) for part in split_sentences(text)]
     said = [part for part in parts if not (is_small_talk(part) or _is_offer(part))]
     short = all(len(word_tokens(part)) <= _FEW_WORDS_AROUND * 3 for part in said)
-    plain = not stated_numbers(text) and not list_pattern("claims").search(folded_text(text))
+    plain = not _DIGIT.search(text) and not list_pattern("claims").search(folded_text(text))
     return bool(said) and short and plain and all(map(_names_a_machine, said))
 
 
@@ -199,7 +199,7 @@ def reply_kind(text: str) -> ReplyKind:
     found = word_tokens(folded_text(text))
     if not found and _is_greeting(text):
         return ReplyKind.GREETING
-    if not found or len(found) > _FEW_WORDS or stated_numbers(text):
+    if not found or len(found) > _FEW_WORDS or _DIGIT.search(without_citations(text)):
         return ReplyKind.ANSWER
     kinds = ((kind, test) for kind, test in _TESTS if test(text))
     return next((kind for kind, _ in kinds), ReplyKind.ANSWER)

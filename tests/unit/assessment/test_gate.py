@@ -81,6 +81,7 @@ def test_small_talk_states_no_fact(text: str, kind: str) -> None:
         "Thanks, delivery is free of charge.",
         "Did you know that Alice owns the shop?",
         "Could you wait 90 days?",
+        "Could you come at 9:00 tomorrow?",
         "I don't know, but the warranty covers water damage.",
         "I'm not sure; however it is free.",
         "Let me connect you with Bob, the owner.",

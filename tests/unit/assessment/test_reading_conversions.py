@@ -9,6 +9,7 @@ from tests.unit.assessment.samples import assessed, passage
 from worker.assessment import Evidence
 from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.reading.facts import disagreements
+from worker.assessment.text.words import split_sentences
 
 WRITTEN = "Friday, 27 November 2026, 16:03 (Europe/Berlin)"
 DAILY = "We are open daily from 9:00 to 18:00."
@@ -64,6 +65,33 @@ RIGHT = {
         "Vous annulez gratuitement jusqu'au 27 mai.",
         "Annulation gratuite jusqu'à 14 jours avant l'arrivée.",
     ),
+    "half hours": ("At 3 pm, end?", "You will be done at 17:30.", "It takes two and a half hours."),
+    "half hours, german": ("15 Uhr?", "Ende gegen 17:30 Uhr.", "Der Kurs dauert zweieinhalb Stunden."),
+    "half hours, french": ("À 15h ?", "Elle finit à 17 h 30.", "La visite dure deux heures et demie."),
+    "half hours, dutch": ("Om 15:00?", "Klaar om 17:30.", "De cursus duurt tweeënhalf uur."),
+    "sign of a half": ("How long?", "It takes 2.5 hours.", "It takes 2½ hours."),
+    "sum of two prices": ("With a padlock?", "With a padlock it's €123.", "Unit €105. Padlock €18."),
+    "two prices of a count": (
+        "6回で?",
+        "全6回で材料費込み33,600円です。",
+        "1回4,800円、材料費は1回800円です。",
+    ),
+    "polish name without accents": ("swieto niepodleglosci?", "W Święto Niepodległości nie.", "11 listopada"),
+    "tomorrow beside other days": (
+        "Tomorrow?",
+        "Yes, tomorrow, 28 November, we are open.",
+        "Closed on 25 December.",
+    ),
+    "free for the one who asks": (
+        "I am a member, is parking free?",
+        "Yes, parking is free.",
+        "Parking €4 a day, free for members.",
+    ),
+    "another thing than the priced one": (
+        "Do toddlers pay?",
+        "No, they get in for free.",
+        "Adults €9, children free.",
+    ),
     "arabic no": ("الجمعة؟", "لا، يوم الجمعة نفتح من 4 مساء.", "يوم الجمعة من 4 مساء."),
 }
 WRONG = {
@@ -90,6 +118,20 @@ WRONG = {
         "Solo?",
         "Yes, in Solo there is time tracking.",
         "Time tracking is in Studio only.",
+    ),
+    "half hours": ("How long?", "It takes 2 hours.", "It takes two and a half hours."),
+    "half hours as a sign": ("How long?", "It takes 2 hours.", "It takes 2½ hours."),
+    "sum of no two prices": ("With a padlock?", "With a padlock it's €120.", "Unit €105. Padlock €18."),
+    "day beside other days": ("In May?", "Yes, open from 1 November.", "Open from 1 May to 30 September."),
+    "free beside a price": (
+        "Is the tour free?",
+        "Yes, the tour is free.",
+        "The tour costs €4, free for schools.",
+    ),
+    "free beside a price, in turkish": (
+        "tasarım ücretsiz mi",
+        "Evet, tasarım ücretsiz.",
+        "Tasarım 300 TL, 1000 TL üzeri siparişlerde ücretsiz",
     ),
     "free without its limit": ("Is delivery free?", "Delivery is free.", "Delivery is free from £60."),
     "free without its limit, in french": (
@@ -144,6 +186,8 @@ def test_the_day_and_a_second_quote_need_few_words(draft: str, quotes: list[str]
     [
         ("Tolles Bad, waren gestern da", "Vielen Dank für die netten Worte! Wir freuen uns auf Sie.", True),
         ("Me encanta vuestro cine", "¡Muchas gracias por sus palabras! Nos alegra mucho.", True),
+        ("you people are the best", "You're very welcome! We're so happy to hear that.", True),
+        ("au top, service impeccable", "Merci beaucoup, cela nous fait très plaisir !", True),
         ("Tolles Bad! Wann ist offen?", "Vielen Dank für die netten Worte! Wir freuen uns auf Sie.", False),
         ("Great pool", "Thanks! Everything is free.", False),
     ],
@@ -152,5 +196,21 @@ def test_praise_is_answered_with_thanks(query: str, draft: str, *, sent: bool) -
     """A judge calls each sentence a courtesy, and it states nothing."""
     verdicts = [said("no_claim")] * draft.count("!") + [said("no_claim")] * draft.rstrip("!").endswith(".")
     found = assessed(draft, CalibratedPolicy(), query=query, answer=reading(*verdicts))
+
+    assert (found.action == "send") is sent
+
+
+@pytest.mark.parametrize(
+    ("query", "draft", "sent"),
+    [
+        ("ihr seid die allerbesten", "Vielen Dank für die lieben Worte!", True),
+        ("cancel my order", "Thank you! Your order is cancelled.", False),
+        ("Great pool", "Thanks! Tickets are cheap in May.", False),
+    ],
+)
+def test_thanks_for_praise_need_no_passage(query: str, draft: str, *, sent: bool) -> None:
+    """A search for praise finds none; any other draft without a passage waits for a person."""
+    answer = reading(*[said("no_claim")] * len(split_sentences(draft)))
+    found = assessed(draft, CalibratedPolicy(), Evidence(), query=query, answer=answer)
 
     assert (found.action == "send") is sent

@@ -52,7 +52,7 @@ def derived_numbers(
 
     ``known`` are quotes, question and conversation, further texts, and amounts in words ("half").
     Amounts of money of the sentences before, which are compared on their own, are in sight too, and
-    the ``ratios`` of the periods that sentence and quotes name.
+    the ``ratios`` of the periods that sentence and quotes name. The sum of two prices needs no conclusion.
     """
     concludes = _CONCLUDES.search(sentence) or says("results", folded_text(sentence), language_of(sentence))
     numbers = bare.union(*(each.readings for each in known))
@@ -77,7 +77,7 @@ def derived_numbers(
         found |= _results(shown, asked, hidden, concludes=bool(concludes))
         prices = tuple(dict.fromkeys(each for each in (*shown, *quoted) if each[1] in MONEY))
         found |= _by_periods(prices, (*ratios, *_in_larger_units(shown, sentence)))
-        found |= _totals(shown, prices) if concludes else frozenset()
+        found |= _totals(shown, prices) if concludes or not prices[2:] else frozenset()
     return found
 
 

@@ -79,6 +79,7 @@ def missing_dates(
     doubted = said - covered_dates(quoted) - covered_dates(asked)
     if not doubted:  # as of most sentences
         return []
+    doubted &= named_dates(without_known_days(sentence, "", written)[0]) | numeric_months(sentence, sure=True)
     missing = doubted - covered_dates(passages) - _near_dates(written)
     for kind in (EVERY_DAY, MONTHS):
         of_quotes = named_dates(quoted) & kind

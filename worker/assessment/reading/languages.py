@@ -8,8 +8,8 @@ from typing import Final
 
 from worker.assessment.text.language import detect_language, function_word_language
 from worker.assessment.text.once import KEPT_TEXTS
-from worker.assessment.text.wordlists import language_pattern, list_words
-from worker.assessment.text.words import fact_units, is_unspaced, text_units
+from worker.assessment.text.wordlists import language_pattern
+from worker.assessment.text.words import FUNCTION, fact_units, is_unspaced, text_units
 
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages that differ by their words; others differ by their script."""
@@ -67,5 +67,5 @@ def _subordinate(language: str | None) -> re.Pattern[str]:
 @lru_cache(maxsize=KEPT_TEXTS)
 def content_of(text: str) -> frozenset[str]:
     """The words of a text with a meaning of their own."""
-    found = frozenset(fact_units(text_units(text))) - list_words("function")
+    found = frozenset(fact_units(text_units(text))) - FUNCTION
     return frozenset(unit for unit in found if len(unit) > 2 or is_unspaced(unit))

@@ -12,8 +12,9 @@ from typing import Final
 from worker.assessment.reading.dates import EVERY_DAY, MONTHS, covered_dates
 from worker.assessment.reading.languages import language_of, restricts, says
 from worker.assessment.reading.numbers import figures
+from worker.assessment.reading.predicates import stems
 from worker.assessment.reading.units import BARE, MONEY, THING, amounts
-from worker.assessment.text.wordlists import folded_text, language_pattern
+from worker.assessment.text.wordlists import folded_text, list_pattern
 
 _CLAUSE: Final = re.compile(r"(?:[^,.;:!?\n，。；：！？、،؛؟]|[.,](?=\d))+")
 MOST_NUMBERS: Final = 100
@@ -29,14 +30,19 @@ def drops_limit(sentence: str, draft: str, quoted: str, question: str) -> str | 
     """A word such as "free" that the quotes say within a limit only, while the draft names none, or None.
 
     A question with an amount of the same unit asks about its side of the limit, which is left to the judge.
+    Beside a price of what the draft speaks of, free is only what draft or question name.
     """
     if figures(draft).numbers:
         return None
-    found = language_pattern("lacking", language_of(sentence)).search(folded_text(sentence))
-    if found is None or restricts(folded_text(draft), language_of(draft)):
+    free, spoken = list_pattern("lacking"), folded_text(draft)
+    found = free.search(folded_text(sentence))
+    if found is None or restricts(spoken, language_of(draft)):
         return None
     language, asked = language_of(quoted), figures(question)
     units = {unit or THING for unit in asked.units}
+    named = stems(free.sub(" ", f"{spoken}\n{folded_text(question)}"))
+    clauses = _CLAUSE.findall(folded_text(quoted))
+    priced = any(MONEY & {*figures(each).units} and named & stems(each) for each in clauses)
 
     def is_limited(clause: str) -> bool:
         limit = figures(clause)
@@ -44,9 +50,10 @@ def drops_limit(sentence: str, draft: str, quoted: str, question: str) -> str | 
             unit or THING for unit in limit.units
         )
         limited = says("limiting", clause, language) or restricts(clause, language)
-        return limited and bool(limit.numbers) and leaves_out
+        of_another = priced and named.isdisjoint(stems(free.sub(" ", clause)))
+        return (limited and bool(limit.numbers) and leaves_out) or of_another
 
-    grants = [each for each in _CLAUSE.findall(folded_text(quoted)) if says("lacking", each, language)]
+    grants = [each for each in clauses if free.search(each)]
     return found[0] if grants and all(map(is_limited, grants)) else None
 
 

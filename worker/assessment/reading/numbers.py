@@ -40,6 +40,13 @@ _RANGE: Final = re.compile(
 """Between two numbers with one unit: "14 to 30 days", "90 × 60 cm"."""
 _TIMES: Final = re.compile(r"\s*[×x]\s*")
 """Between a count and a price: "20 × 3.20 euros"."""
+_AND_A_HALF: Final = re.compile(
+    r"(?P<directly>\sand a half|einhalb|[eë]nhalf|\si pół|[个個]?半)"
+    r"|(?:時間|\s[^\W\d_]{1,12})?(?:半|\s(?:et demie?|y medi[ao]|e mezz[ao]|e mei[ao])(?!\w))"
+)
+"""After a number, or the word that it counts: "two and a half hours", "deux heures et demie"."""
+_HALF_ENDING: Final = re.compile(r"(?:einhalb|[eë]nhalf)$")
+_HALF_SIGN: Final = re.compile(r"(?<=\d)(?:\s?½|\s1/2(?!\d))")
 _DAY_OF_DATE: Final = re.compile(r"(\d{1,2})\.(?:0?[1-9]|1[0-2])")
 """Day and month that "15.01.2027" and "15.01." begin with."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -103,7 +110,7 @@ def figures(text: str) -> Figures:
     sure: set[int] = set()
     possible: set[int] = set()
     folded = _METRES.sub(r"\1.\2 m", _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text))))
-    folded = _THOUSAND.sub(r"\g<1>000", folded)
+    folded = _HALF_SIGN.sub(".5", _THOUSAND.sub(r"\g<1>000", folded))
     plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
     places = [
         (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
@@ -111,6 +118,7 @@ def figures(text: str) -> Figures:
     ]
     places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
     places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
+    places = [_with_half(plain, place) for place in places]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
     for index, ((_, end, _), (start, _, _)) in reversed(list(enumerate(pairwise(places)))):
         between, unit = plain[end:start], units[index + 1]
@@ -126,6 +134,15 @@ def figures(text: str) -> Figures:
         times=frozenset(sure),
         possible_times=frozenset(possible),
     )
+
+
+def _with_half(plain: str, place: tuple[int, int, frozenset[str]]) -> tuple[int, int, frozenset[str]]:
+    """The place and readings of a number with the half that its text adds to it."""
+    start, end, readings = place
+    if (half := _AND_A_HALF.match(plain, end)) is None:
+        return place
+    halves = frozenset(f"{each}.5" for each in readings if each.isdigit())
+    return start, half.end() if half["directly"] else end, halves or readings
 
 
 def _plain_digits(text: str) -> str:
@@ -184,6 +201,9 @@ def _spelled_places(folded: str) -> Iterator[tuple[int, int, str]]:
     known = _spelled((*SPELLED_LANGUAGES, *further))
     for word in _WORD.finditer(folded):
         value, end = known.get(word[0].replace("-", "")), word.end()
+        if value is None and word[0].endswith(("halb", "half")):
+            stem = _HALF_ENDING.sub("", word[0])
+            value, end = known.get(stem), word.start() + len(stem)
         if value is None and "-" in word[0]:
             first = word[0].partition("-")[0]
             value, end = known.get(first), word.start() + len(first)

@@ -35,7 +35,7 @@ _HANGUL: Final = range(0xAC00, 0xD7A4)
 def delivered_text(draft: str, passages: Sequence[Passage]) -> str:
     """The draft without its citations and without the spaces that belonged to them.
 
-    A draft without passages is unchanged, and so is code, where a bracketed number is an index.
+    Code, where a bracketed number is an index, is unchanged.
     """
     text, at = _unmarked(draft, passages)
     if at == 0:
@@ -95,7 +95,7 @@ def _citations(
 ) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
     """The span of each citation in a draft, with its passage numbers; ``known``: if not the places."""
     known = known or range(1, len(passages) + 1)
-    for span, numbers in _marks(draft) if passages else ():
+    for span, numbers in _marks(draft):
         if any(number in known for number in numbers) or (
             max(numbers) <= _HIGHEST and not _quoted(passages).intersection(numbers)
         ):

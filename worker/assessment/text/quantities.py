@@ -6,13 +6,6 @@ import re
 
 from worker.assessment.text.wordlists import list_words
 
-_DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_TIME = re.compile(
-    r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2}))?\s*(?P<half>[ap])\.?m\b\.?"
-    r"|\b(?P<hour24>\d{1,2}):(?P<minute24>\d{1,2})\b",
-    re.IGNORECASE,
-)
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+[.)]\s")
 _PASSAGE_NUMBER = re.compile(
     r"\bpassages?\s+\d+(?:\s*(?:,|and|&)\s*\d+)*|\[\d+(?:\s*,\s*\d+)*\]", re.IGNORECASE
@@ -27,28 +20,16 @@ MEASURES: frozenset[str] = list_words("measures")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
 
-def stated_numbers(text: str) -> frozenset[str]:
-    """Every number except list numbers, passage numbers and times of day."""
-    if _DIGIT.search(text) is None:
-        return frozenset()
-    return frozenset(canonical_number(number) for number in _NUMBER.findall(_stating(_TIME.sub(" ", text))))
-
-
-def _stating(text: str) -> str:
-    """The text without the numbers of its own list items and passages."""
-    plain = _LIST_NUMBER.sub(" ", text)
-    return _PASSAGE_NUMBER.sub(" ", plain) if "assage" in plain or "[" in plain else plain
-
-
 def stated_quantities(text: str) -> frozenset[tuple[str, str]]:
-    """Every number with its unit or the word next to it, such as ``("30", "day")``; the word may be empty."""
+    """Every number but those of list items and passages, with its unit or next word: ``("30", "day")``."""
+    stating = _PASSAGE_NUMBER.sub(" ", _LIST_NUMBER.sub(" ", text))
     return frozenset(
-        (canonical_number(match["number"]), _unit(match["money"] or match["unit"] or ""))
-        for match in _QUANTITY.finditer(_stating(text))
+        (_canonical(match["number"]), _unit(match["money"] or match["unit"] or ""))
+        for match in _QUANTITY.finditer(stating)
     )
 
 
-def canonical_number(number: str) -> str:
+def _canonical(number: str) -> str:
     """One spelling of a number: no thousands separator, no leading or trailing zero."""
     bare = _THOUSANDS.sub("", number).replace(",", ".")
     if bare.count(".") == 1:
