@@ -15,6 +15,7 @@ from review.languages import ngettext
 from review.languages.numbers import localized
 from review.words.decisions import attempt_wording, match_wording, named_rule, shortened
 from worker.assessment import ReadingOutcome
+from worker.displayed.direction import DIRECTION_CONTROL
 from worker.model import Stage
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
@@ -62,7 +63,8 @@ def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:
     text = facts.row.get("message_text") or ""
     if found.span is None or found.stage != Stage.RULES or found.span[1] > len(text):
         return ""
-    return f": “{shortened(text[slice(*found.span)])}”, {span_place(text, found.span)}"
+    matched = DIRECTION_CONTROL.sub("", text[slice(*found.span)])
+    return f": “{shortened(matched)}”, {span_place(text, found.span)}"
 
 
 def moderator_clause(facts: ExplanationFacts) -> str:

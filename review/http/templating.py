@@ -23,6 +23,7 @@ from review.shell.account_tabs import account_tabs, more_tabs
 from review.shell.menu import menu
 from review.words import choices, decisions, states, traces
 from review.words.choices import choice_label
+from worker.displayed.direction import DIRECTION_CONTROL
 from worker.webhooks.types import CANCEL_REASONS
 
 STATIC: Final = Path(__file__).parent.parent / "static"
@@ -74,10 +75,9 @@ class Templates:
         return with_direction_codes(_environment().get_template(template).render(values))
 
 
-CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 PIECE: Final = re.compile(
     r'<(title|textarea|option|script|style)\b.*?</\1>|<bdi class="invisible".*?</bdi>|<[^>]*>|'
-    rf"(?P<control>{CONTROL.pattern})",
+    rf"(?P<control>{DIRECTION_CONTROL.pattern})",
     re.DOTALL,
 )
 """What stays as it is: elements that hold text only, codes that are shown, tags; else a control."""
@@ -85,7 +85,7 @@ PIECE: Final = re.compile(
 
 def with_direction_codes(html: str) -> str:
     """HTML that shows the code of each direction control, which then displays nothing in another order."""
-    if not CONTROL.search(html):
+    if not DIRECTION_CONTROL.search(html):
         return html
     shown = '<bdi class="invisible" data-code="U+{:04X}">{}</bdi>'
     return PIECE.sub(lambda each: shown.format(ord(each[0]), each[0]) if each["control"] else each[0], html)

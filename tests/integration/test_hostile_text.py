@@ -18,12 +18,13 @@ from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
 from review.http.page_routes import PageRoute
-from review.http.templating import CONTROL, with_direction_codes
+from review.http.templating import with_direction_codes
 from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
 from review.services.first_run import FirstRunServices
 from tests.support.review_world import APPEAL_SECRET, QUERIES, SAMPLES, World
 from tests.support.reviewing import site_with
+from worker.displayed.direction import DIRECTION_CONTROL
 
 MARK = "hostile"
 RELEASE = """
@@ -197,7 +198,7 @@ def check(text: str) -> None:
     assert not is_whole or tree.css_first("title") is not None
     for node in tree.css("*"):
         if node.tag not in FIELDS and node.attributes.get("class") != "invisible":
-            assert not CONTROL.search(node.text(deep=False)), (node.tag, node.text(deep=False))
+            assert not DIRECTION_CONTROL.search(node.text(deep=False)), (node.tag, node.text(deep=False))
         for name, value in node.attributes.items():
             assert not name.lower().startswith(("on", "hx-on", "data-hx-")), (node.tag, name, value)
             assert name.lower() not in {"style", "srcdoc", "autofocus"}, (node.tag, name, value)

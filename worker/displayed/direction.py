@@ -11,6 +11,8 @@ from worker.displayed.edits import Edit
 
 OVERRIDE: Final = re.compile("[\u202d\u202e]")
 RIGHT_TO_LEFT: Final = "\u202e"
+DIRECTION_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""With these a text can be displayed in another order than it has."""
 OPENING: Final = frozenset("\u202a\u202b\u202d\u202e")
 CLOSING: Final = "\u202c"
 MARKS: Final = OPENING | {CLOSING}
