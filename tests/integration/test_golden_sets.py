@@ -182,7 +182,7 @@ def test_a_misspelt_account_is_named(shell: Shell) -> None:
 
 def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell) -> None:
     """Agreed reviews, known answers and edited drafts are labels; one reader, or two who differ, are none."""
-    shop = engine.account(documents=HOURS)
+    shop = engine.account(documents=HOURS, flagged_keywords=["kill"])  # stops before the search
     ids = [engine.decide(shop, text)["id"] for text in (QUESTION, THREAT, "When are you open on Sunday?")]
     fourth, fifth = (engine.decide(shop, f"{QUESTION} {each}")["id"] for each in ("Please.", "Thanks."))
     for person in ("kim", "lee"):
@@ -216,7 +216,7 @@ def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell
         str(ids[2]): "answer",
         str(fifth): "answer",
     }
-    assert (out[str(ids[1])]["reason"], out[str(ids[1])]["labelled_by"]) == ("MODERATION_FLAGGED", "kim, lee")
+    assert (out[str(ids[1])]["reason"], out[str(ids[1])]["labelled_by"]) == ("FLAGGED_RULE", "kim, lee")
     assert out[str(fifth)]["reply"] == "From nine."
     assert "passages" not in out[str(ids[1])]
     assert recording is not None
