@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -22,6 +22,7 @@ from cli.accounts.document_access import (
     without_vectors,
 )
 from cli.exit_codes import ExitCode
+from cli.options import who
 from cli.output import (
     emit,
     emit_json,
@@ -32,6 +33,7 @@ from cli.output import (
     progress_bar,
     stdout_is_terminal,
 )
+from db.access_log import LogEntry, LoggedAction
 from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
@@ -76,6 +78,11 @@ LabelsOption = Annotated[
 ]
 
 
+def _entry(user_id: str, detail: dict[str, Any]) -> LogEntry:
+    """The line of the access log for a change."""
+    return LogEntry(action=LoggedAction.DOCUMENTS, person=who(), user_id=user_id, detail=detail)
+
+
 @app.command()
 def add(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders, or - for a pipe.")],
@@ -109,8 +116,9 @@ def add(
 
     async def run() -> bool:
         async with open_writing() as (pool_, model):
+            user_id = await chosen_account(pool_, account)
             options = DocumentOptions(
-                user_id=await chosen_account(pool_, account),
+                user_id=user_id,
                 title=title,
                 source=source,
                 kind=kind,
@@ -118,7 +126,11 @@ def add(
             )
             if model is None:
                 await _say_why_without_vectors(pool_)
-            ingest = Ingest(pool_, model, options)
+
+            def logged(row: Mapping[str, Any]) -> LogEntry:
+                return _entry(user_id, {name: row[name] for name in ("outcome", "document_id", "chunks")})
+
+            ingest = Ingest(pool_, model, options, logged=logged)
             added = await _add_all(ingest, found)
             if ingest.failure:
                 errors.print(
@@ -185,7 +197,12 @@ def remove(
 
         hushgate documents remove 12 13 --account corner-shop
     """
-    removed = with_documents(account, lambda source, user_id: storage.remove_documents(source, user_id, ids))
+
+    async def remove_all(source: Pool, user_id: str) -> tuple[int, ...]:
+        logged = _entry(user_id, {"outcome": "removed", "document_ids": ids[:100]})
+        return await storage.remove_documents(source, user_id, ids, logged=logged)
+
+    removed = with_documents(account, remove_all)
     emit([{"id": each, "removed": each in removed} for each in ids], ["id", "removed"])
     if len(removed) < len(set(ids)):
         raise typer.Exit(ExitCode.NEGATIVE)

@@ -182,7 +182,9 @@ def test_a_flagged_part_is_named_released_and_checked_again(
     unchanged = rows(run("screen", "-a", account))
     undone = run("release", document, "--undo", "-a", account)
     after = rows(run("search", "delivery costs", "-a", account))
+    removed = run("remove", document, "-a", account)
 
+    assert removed.exit_code == 0
     assert row["flagged"] == [{"part": 1, "checks": ["injection:override"]}]
     assert "a check failed: 1" in added.stderr
     assert (before, after) == ([], [])
@@ -198,7 +200,8 @@ def test_a_flagged_part_is_named_released_and_checked_again(
             " WHERE user_id = %s AND action = 'documents' ORDER BY id",
             (account,),
         )
-        assert list(lines) == [("released", True), ("held_back", True)]
+        outcomes = ("added", "released", "held_back", "removed")
+        assert list(lines) == [(each, True) for each in outcomes]
 
 
 def test_what_was_understood_is_printed(run: Run, account: str, tmp_path: Path) -> None:
