@@ -84,7 +84,7 @@ PAGES: Final[tuple[PageRoute, ...]] = (
     api_get(
         "/appeals", "api_appeals", appeals_api.list_appeals, REVIEW, appeals_api.AppealsBody,
         "Appeals: open ones, the first due first, or decided ones, newest first",
-query=(
+        query=(
             ACCOUNT_FILTER,
             Parameter(name="state", text="State", kind=one_of(*AppealState), default=AppealState.OPEN.value),
             cursor(UUID),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -114,32 +115,28 @@ def add(
     if skipped:
         print_message(_skipped_text(skipped), style="none")
 
-    async def run() -> bool:
-        async with open_writing() as (pool_, model):
-            user_id = await chosen_account(pool_, account)
-            options = DocumentOptions(
-                user_id=user_id,
-                title=title,
-                source=source,
-                kind=kind,
-                labels=labels,
-            )
-            if model is None:
-                await _say_why_without_vectors(pool_)
-
-            def logged(row: Mapping[str, Any]) -> LogEntry:
-                return _entry(user_id, {name: row[name] for name in ("outcome", "document_id", "chunks")})
-
-            ingest = Ingest(pool_, model, options, logged=logged)
-            added = await _add_all(ingest, found)
-            if ingest.failure:
-                errors.print(
-                    f"no vectors until `hushgate documents reembed`: {ingest.failure}", style="yellow"
-                )
-            return added
-
-    if not asyncio.run(run()):
+    options = partial(DocumentOptions, title=title, source=source, kind=kind, labels=labels)
+    if not asyncio.run(_add_found(account, options, found)):
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+async def _add_found(
+    account: str | None, options: Callable[..., DocumentOptions], found: Sequence[Path]
+) -> bool:
+    """Whether all files were added, each with its line of the access log."""
+    async with open_writing() as (pool_, model):
+        user_id = await chosen_account(pool_, account)
+        if model is None:
+            await _say_why_without_vectors(pool_)
+
+        def logged(row: Mapping[str, Any]) -> LogEntry:
+            return _entry(user_id, {name: row[name] for name in ("outcome", "document_id", "chunks")})
+
+        ingest = Ingest(pool_, model, options(user_id=user_id), logged=logged)
+        added = await _add_all(ingest, found)
+        if ingest.failure:
+            errors.print(f"no vectors until `hushgate documents reembed`: {ingest.failure}", style="yellow")
+        return added
 
 
 @app.command("list")

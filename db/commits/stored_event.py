@@ -174,16 +174,7 @@ async def _look_up_several(source: Pool, asked: Sequence[tuple[Event, bool]]) ->
     ]
     async with checkout(source) as connection:
         rows = await (await connection.execute(LOOK_UP, (orjson.dumps(ids).decode(),))).fetchall()
-        found = [
-            _LookedUp._make(
-                (
-                    _outcome(event, entry_id, is_buried=is_buried),
-                    *others[:KNOWN],
-                    search_state(others[KNOWN:]),
-                )
-            )
-            for event, (entry_id, is_buried, *others) in zip(events, rows, strict=True)
-        ]
+        found = [_looked_up(event, row) for event, row in zip(events, rows, strict=True)]
         again = [e for e, known in zip(events, found, strict=True) if known.outcome is Recorded.DUPLICATE]
         if again:
             columns = zip(*((e.entry_id, e.user_id, e.event_id, e.received_at) for e in again), strict=True)

@@ -40,7 +40,7 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
     ours = frozenset().union(*(subject for _, subject, _ in parts))
     before = (text[start:end] for (start, _, _), (_, text, _, end) in zip(parts, places, strict=True))
     asked, said, quoted = map(_names, (request.question, " ".join(request.sentences), "\n".join(before)))
-    told = [_words(without_date_names(text[start:end])) - ours for _, text, start, end in places]
+    claims = [_words(without_date_names(text[start:end])) - ours for _, text, start, end in places]
     for named, (_, theirs, text) in rivals:
         only, words = ours - theirs, named - ours
         if not all(map(_YEAR.search, only)):
@@ -50,7 +50,7 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
         if only and words and is_named and only.isdisjoint(asked | said):
             parallel = _words(text)
             if any(
-                2 * len(each & parallel) >= len(each) and asked.isdisjoint(each - parallel) for each in told
+                2 * len(each & parallel) >= len(each) and asked.isdisjoint(each - parallel) for each in claims
             ):
                 return min(words)
     return None
