@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -29,7 +28,7 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
     """
     is_flagged = _yes(result.get(FLAGGED))
     categories, found = _known(result.get("categories")), _known(result.get("category_scores"))
-    flagged = frozenset(name for name, flag in categories.items() if _yes(flag)) or NONE_FLAGGED
+    flagged = frozenset(name for name, flag in categories.items() if flag and _yes(flag)) or NONE_FLAGGED
     scores = (
         {} if is_flagged and not _usable(found) else {name: _score(value) for name, value in found.items()}
     )
@@ -39,7 +38,7 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
         scores |= dict.fromkeys(flagged - scores.keys(), 1.0)
     if not categories and not is_flagged:
         return ModerationUnavailable("the result has no categories", kind=AttemptOutcome.MALFORMED)
-    if not scores or not _usable(scores):
+    if not scores or not all(0 <= score <= 1 for score in scores.values()):
         return ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
     return ModerationScores(scores=scores, flagged=flagged, model=model)
 
@@ -76,7 +75,7 @@ def _score(value: Any) -> float:
 
 def _usable(scores: Mapping[str, Any]) -> bool:
     try:
-        return all(math.isfinite(number) and 0 <= number <= 1 for number in map(_score, scores.values()))
+        return all(0 <= number <= 1 for number in map(_score, scores.values()))
     except (TypeError, ValueError):
         return False
 

@@ -100,7 +100,7 @@ def remedy(upstream: str) -> str:
 
 def storable(text: str) -> str:
     """A vendor's text without NUL and lone surrogates, which Postgres cannot store."""
-    return UNSTORABLE.sub("", text)
+    return text if text.isascii() and text.isprintable() else UNSTORABLE.sub("", text)
 
 
 def name_of(value: object) -> str:
