@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import Final
 
 import psycopg
@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from db.pool import AUDIT_ROLE, GATEWAY_ROLE, WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
+from db.schema.migrate import by_superuser
 from worker.errors import ConfigurationError
 
 VARIABLES: Final = {
@@ -42,6 +43,8 @@ HEAD_LINES: Final = 40
 """The settings of a session are in the first lines of a script."""
 NEWER_SETTING: Final = b"SET transaction_timeout"
 """Written by pg_restore 17 and later, such as that of the extra ``local``; servers before 17 refuse it."""
+OF_SUPERUSERS: Final = b" COMMENT - EXTENSION "
+"""An entry of a dump's list: only who made the extension may comment on it, and a new server has made it."""
 ROLE: Final = """
     DO $$
     BEGIN
@@ -93,9 +96,14 @@ def restore_database(url: str, file: Path, *, programs: Path | None = None) -> N
 
 def _load(url: str, file: Path, folder: Path) -> None:
     """Run the script of a dump by psql, in one transaction that only a whole script commits."""
-    reader = [str(folder / "pg_restore"), "--no-owner", "--file=-", str(file)]
+    program = str(folder / "pg_restore")
     writer = [str(folder / "psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
-    with TemporaryFile() as said:
+    with NamedTemporaryFile() as contents, TemporaryFile() as said:
+        listed = subprocess.run([program, "--list", str(file)], capture_output=True, check=False)  # noqa: S603
+        _require_success("pg_restore", listed.returncode, listed.stderr.decode(errors="replace"))
+        contents.writelines(each for each in listed.stdout.splitlines(True) if OF_SUPERUSERS not in each)
+        contents.flush()
+        reader = [program, "--no-owner", f"--use-list={contents.name}", "--file=-", str(file)]
         with (
             suppress(BrokenPipeError),  # psql has ended with an error
             Popen(reader, stdout=PIPE, stderr=said) as script,  # noqa: S603
@@ -129,7 +137,7 @@ def _require_success(program: str, code: int, words: str) -> None:
     if code:
         said = "\n".join(words.splitlines()[:SHOWN_LINES])
         if "permission denied" in said:
-            said += "\nDATABASE_URL: expected the login of the database's owner"
+            said += "\nDATABASE_URL: expected the login of the database's owner" + by_superuser(said)
         raise ConfigurationError(f"{program} ended with {code}:\n{said}")
 
 

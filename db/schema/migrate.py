@@ -67,13 +67,17 @@ def upgrade(url: str) -> tuple[str | None, str]:
             raise
         if isinstance(error.orig, InsufficientPrivilege):
             message = error.orig.diag.message_primary or ""
-            for name, statement in BY_SUPERUSER.items():
-                if f'"{name}"' in message:
-                    raise ConfigurationError(
-                        f"DATABASE_URL: expected a superuser, got: {message}; or run once as a superuser in"
-                        f" this database: {statement}"
-                    ) from error
+            if remedy := by_superuser(message):
+                raise ConfigurationError(
+                    f"DATABASE_URL: expected a superuser, got: {message}{remedy}"
+                ) from error
         raise error.orig from error
+
+
+def by_superuser(refusal: str) -> str:
+    """What allows an owner what Postgres refused, as the end of a message; empty for other refusals."""
+    found = (each for name, each in BY_SUPERUSER.items() if f'"{name}"' in refusal)
+    return "".join(f"; or run once as a superuser in this database: {each}" for each in found)
 
 
 def _upgrade(url: str) -> tuple[str | None, str]:

@@ -18,6 +18,7 @@ from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from db.backup.dump import _installed
+from db.schema import logins
 from sandbox.server import SandboxHandle
 from tasks.backup.streams import finish_load, load_streams, save_streams
 from tasks.publishing.publish import append
@@ -377,6 +378,28 @@ def test_a_restore_sets_nothing_that_older_servers_refuse(
     assert "SET lock_timeout" in script.read_text()
     assert "transaction_timeout" not in script.read_text().replace("idle_in_transaction", "")
     assert script.read_text().endswith("COMMIT;\n")
+
+
+def test_an_owner_without_superuser_restores_beside_the_extension_of_a_superuser(
+    shell: Shell, url: str, other: str, redis_url: str
+) -> None:
+    """As the installation makes both; without the extension the message has the statement."""
+    words = ("restore", str(shell.folder / "backup"))
+    assert shell.run("backup", words[1], env={"DATABASE_URL": url}).code == 0
+    with psycopg.connect(other, autocommit=True) as connection:
+        connection.execute("CREATE ROLE restorer LOGIN CREATEROLE PASSWORD 'x'")
+        connection.execute("GRANT SET ON PARAMETER hushgate.erasing, hushgate.sweeping TO restorer")
+        connection.execute(f'ALTER DATABASE "{urlsplit(other).path[1:]}" OWNER TO restorer')
+        with Redis.from_url(redis_url) as redis:
+            redis.flushdb()
+        owner = {"DATABASE_URL": logins.url_of(other, "restorer", "x")}
+        refused = shell.run(*words, env=owner)
+        connection.execute("CREATE EXTENSION vector")
+        restored = shell.run(*words, env=owner)
+
+    assert refused.code == 3
+    assert "as a superuser in this database: CREATE EXTENSION vector" in refused.err
+    assert restored.code == 0, restored.err
 
 
 def test_a_part_of_a_dump_restores_nothing(
