@@ -257,11 +257,13 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
 
 def _require_set_up(visit: Visit, page: PageRoute) -> None:
     """Refuse people who must first replace their first password or set up a second factor."""
+    if visit.api_token is not None:  # of a person who was set up, or of the command line
+        return
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
         raise PasswordChangeRequired(
             403, "Choose a password first", "You must replace your first password on the review pages."
         )
-    if visit.api_token is None and visit.must_have_factor and page.name not in PAGES_WITHOUT_FACTOR:
+    if visit.must_have_factor and page.name not in PAGES_WITHOUT_FACTOR:
         raise SecondFactorRequired(
             403, "Set up a second factor first", "Your organisation asks for it: open your profile."
         )

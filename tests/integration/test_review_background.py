@@ -191,8 +191,8 @@ def test_a_link_from_the_command_line_signs_in_once(run: Any, database_url: str)
 
 
 def test_a_token_from_the_command_line_may_do_what_its_person_may(run: Any, database_url: str) -> None:
-    """Within its scopes; shown once, one line of the access log without the secret, ended with its person."""
-    run("add-person", "bot", "--role", "viewer", "--account", "shop", "--no-password")
+    """Within its scopes, also before a first sign-in; its line of the access log has no secret; it ends."""
+    run("add-person", "bot", "--role", "viewer", "--account", "shop")
     code, (row,), _ = run("add-token", "Bot", "--scope", "read", "--name", "nightly", "--days", "7")
     header = {"Authorization": f"Bearer {row['token']}"}
     with site(database_url) as visitor:
