@@ -47,7 +47,7 @@ EVERY_ACCOUNT: Final = "*"
 TEST_WAIT_S: Final = 30.0
 LOOK_S: Final = 0.2
 
-EndpointArgument = Annotated[UUID, typer.Argument(help="The endpoint's id.")]
+EndpointArgument = Annotated[UUID, typer.Argument(help="The endpoint's id: hushgate webhooks list.")]
 DeliveryArgument = Annotated[int, typer.Argument(help="The delivery's number.", min=1)]
 
 
@@ -198,23 +198,25 @@ def remove(endpoint: EndpointArgument) -> None:
 
 @app.command("deliveries")
 def list_deliveries(
-    endpoint: EndpointArgument,
+    endpoint: Annotated[UUID | None, typer.Argument(help="Only of this endpoint.")] = None,
     state: Annotated[DeliveryState | None, typer.Option(help="Only in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Deliveries to print at most.")] = 50,
     before: Annotated[int | None, typer.Option(min=1, help="Only with a smaller number.")] = None,
 ) -> None:
-    """Print the deliveries of an endpoint, newest first, without their texts.
+    """Print deliveries, newest first, without their texts.
 
     For example:
 
         hushgate webhooks deliveries 01a2045f-6e67-7c3c-ae11-de08976348e0 --state failed
     """
-    _endpoint(endpoint)
+    if endpoint is not None:
+        _endpoint(endpoint)
     chosen = None if state is None else state.value
     found = _run(
         lambda source: deliveries.list_deliveries(source, endpoint, limit=limit, state=chosen, before=before)
     )
-    emit([asdict(each) for each in found], DELIVERY_COLUMNS)
+    columns = DELIVERY_COLUMNS if endpoint else ["endpoint_id", *DELIVERY_COLUMNS]
+    emit([asdict(each) for each in found], columns)
 
 
 @app.command("delivery")

@@ -22,7 +22,8 @@ COLUMNS: Final = """
 """
 LIST: Final = f"""
     SELECT {COLUMNS} FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row
-    WHERE d.endpoint_id = %(endpoint)s AND (%(before)s::bigint IS NULL OR d.id < %(before)s)
+    WHERE (%(endpoint)s::uuid IS NULL OR d.endpoint_id = %(endpoint)s)
+        AND (%(before)s::bigint IS NULL OR d.id < %(before)s)
         AND (%(state)s::text IS NULL OR d.state = %(state)s)
     ORDER BY d.id DESC LIMIT %(limit)s
 """
@@ -110,9 +111,9 @@ class ReplyDelivery:
 
 
 async def list_deliveries(
-    source: Pool, endpoint_id: UUID, *, limit: int, state: str | None = None, before: int | None = None
+    source: Pool, endpoint_id: UUID | None, *, limit: int, state: str | None = None, before: int | None = None
 ) -> tuple[WebhookDelivery, ...]:
-    """The newest deliveries of an endpoint, those with a number below ``before``."""
+    """The newest deliveries of an endpoint, or of all, those with a number below ``before``."""
     values = {"endpoint": endpoint_id, "limit": limit, "state": state, "before": before}
     return tuple(await fetch_as(source, WebhookDelivery, LIST, values))
 

@@ -1054,5 +1054,6 @@ def test_the_user_of_a_shell_has_one_name_that_no_person_has(shell: Shell, datab
     with psycopg.connect(database_url) as connection:
         row = connection.execute("SELECT changed_by FROM ai_rules WHERE user_id = 'chandler'").fetchone()
 
+    assert shell.run("webhooks", "deliveries").code == 0  # of all endpoints, as doctor asks for
     assert row == (endpoint["created_by"],)
     assert endpoint["created_by"].endswith(" (command line)")

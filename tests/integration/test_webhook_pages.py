@@ -98,6 +98,7 @@ def test_the_access_log_has_no_whole_url(
         ({"url": "http://example.org", "types": ["reply.created"]}, "expected https"),
         ({"url": "https://169.254.169.254/", "types": ["reply.created"]}, "public internet"),
         ({"url": "https://127.0.0.1/", "types": ["reply.created"]}, "public internet"),
+        ({"url": "http://localhost/", "types": ["reply.created"]}, "HUSHGATE_WEBHOOK_LOOPBACK=true allows"),
         ({"url": URL, "types": ["unknown"]}, "Choose at least one type"),
         ({"url": URL, "types": ["reply.created"], "description": "x" * 201}, "at most 200"),
     ],

@@ -34,6 +34,7 @@ REFUSED_NETWORKS: Final = tuple(
 )
 """Beside what ``ipaddress`` knows as not global; written out, because older Python versions know fewer."""
 NAT64: Final = ip_network("64:ff9b::/96")
+FOR_DEVELOPMENT: Final = "for development HUSHGATE_WEBHOOK_LOOPBACK=true allows it, here and in the workers"
 
 
 class AddressRefused(ValueError):
@@ -59,11 +60,13 @@ def parse_url(text: str, *, loopback: bool) -> SplitResult:
         raise AddressRefused("url: expected no user name, password or fragment")
     literal = literal_address(host)
     local = _is_local_name(host) if literal is None else plain_address(literal).is_loopback
-    if parts.scheme == "http" and not (loopback and local):
+    if local and not loopback:
+        raise AddressRefused(f"address: expected one of the public internet, got {host}; {FOR_DEVELOPMENT}")
+    if parts.scheme == "http" and not local:
         raise AddressRefused("url: expected https, got http")
     if literal is not None:
         check_address(literal, loopback=loopback)
-    elif _is_number(host) or (local and not loopback):
+    elif _is_number(host):
         raise AddressRefused(f"address: expected one of the public internet, got {host}")
     return parts
 
