@@ -111,6 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m sandbox",
+        usage="%(prog)s [OPTIONS]",
         description=ABOUT,
         epilog=MORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,

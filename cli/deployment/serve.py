@@ -59,6 +59,7 @@ def sandbox(
     For example:
 
         hushgate sandbox --port 8090
+
         hushgate sandbox --as mistral
     """
     extras.load("uvicorn", needed_by="hushgate sandbox")

@@ -43,6 +43,11 @@ LINES: Final = 1000
 PAUSE_S: Final = 0.05
 
 
+def log_progress(erasure: Erasure) -> None:
+    """Log the phase that an erasure enters."""
+    log.info("erasure_progress", erasure_id=str(erasure.id), phase=erasure.phase)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureParts:
     """What a job needs.
@@ -57,7 +62,7 @@ class ErasureParts:
     redis: Redis
     streams: OutgoingStreamSettings
     key: bytes | None = None
-    progress: Callable[[Erasure], None] = lambda _erasure: None
+    progress: Callable[[Erasure], None] = log_progress
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
@@ -100,7 +105,6 @@ async def advance(parts: ErasureParts, erasure: Erasure) -> None:
     while current is not None and current.phase != ErasurePhase.FINISHED:
         parts.progress(current)
         phase = ErasurePhase(current.phase)
-        log.info("erasure_progress", erasure_id=str(current.id), phase=phase.value)
         if not await _run_phase(parts, current, phase):
             return
         current = await steps.next_phase(parts.pool, current)

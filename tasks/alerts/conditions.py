@@ -70,7 +70,8 @@ def tasks_not_run(now: Situation) -> Iterator[str]:
     elif stream and stream.beat_age_s > TASKS_LATE_S:
         yield f"beat has sent no task for {stream.beat_age_s:.0f} s"
     elif stream and stream.tasks_age_s > TASKS_LATE_S:
-        yield f"beat sends tasks, but no worker has run one for {stream.tasks_age_s:.0f} s"
+        since = "in the last day" if stream.tasks_age_s >= KEPT_S else f"for {stream.tasks_age_s:.0f} s"
+        yield f"beat sends tasks, but no worker has run one {since}"
 
 
 def outbox_late(now: Situation) -> Iterator[str]:

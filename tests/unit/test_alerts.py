@@ -117,6 +117,14 @@ def test_an_alert_is_quiet_on_a_usual_day(name: str) -> None:
     assert list(ALERT[name].check(QUIET)) == []
 
 
+@pytest.mark.parametrize(("age_s", "since"), [(130.0, "for 130 s"), (86_400.0, "in the last day")])
+def test_the_age_of_a_task_is_kept_for_a_day(age_s: float, since: str) -> None:
+    """A fleet that has just started has run none: nothing is 86,400 s old."""
+    found = ALERT["HushgateTasksNotRun"].check(situation(stream={"tasks_age_s": age_s}))
+
+    assert list(found) == [f"beat sends tasks, but no worker has run one {since}"]
+
+
 def test_blocks_are_compared_for_each_account_and_rule() -> None:
     """A rule that blocks more is named, although its account blocks as before."""
     found = list(

@@ -129,6 +129,12 @@ def test_the_exit_codes_stand_in_the_help() -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
+def test_each_example_is_a_line_of_its_own(path: tuple[str, ...]) -> None:
+    """The help joins the lines of a paragraph, and two joined commands are none."""
+    assert re.findall(r"^ *hushgate .*\n *hushgate ", COMMANDS[path].help or "", re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
 def test_no_command_has_two_options_of_one_name(path: tuple[str, ...]) -> None:
     """The parser takes the last of them, so the other one would never be given."""
     params = COMMANDS[path].params

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from redis import Redis
+from structlog.testing import capture_logs
 from typer.testing import CliRunner
 from uuid_utils.compat import uuid7
 
@@ -478,7 +479,8 @@ def test_the_commands_count_erase_and_verify(shop: Shop, tmp_path: Path) -> None
     refused, _ = run("erasure", "request", account, "author", "by-command", "--reason", "a letter")
     run("holds", "release", hold["id"])
     _, counted = run("erasure", "request", account, "author", "by-command", "--reason", "a letter")
-    _, erased = run("erasure", "confirm", counted["id"])
+    with capture_logs() as logs:
+        _, erased = run("erasure", "confirm", counted["id"])
     _, receipt = run("erasure", "receipt", counted["id"])
     file = tmp_path / "receipt.json"
     file.write_bytes(orjson.dumps(receipt))
@@ -491,5 +493,6 @@ def test_the_commands_count_erase_and_verify(shop: Shop, tmp_path: Path) -> None
     dry, _ = run("retention", "run", "--dry-run")
 
     assert (refused, valid, other, changed, shown, dry) == (1, 0, 1, 1, 0, 0)
+    assert [each["event"] for each in logs] == ["erasure_finished"]  # the command prints each phase itself
     assert (counted["phase"], erased["phase"]) == ("previewed", "finished")
     assert counted["preview"]["ai_decisions"] == erased["erased"]["ai_decisions"] == 1
