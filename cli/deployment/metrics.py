@@ -30,6 +30,9 @@ HEAD: Final = (
 
 def metrics(
     serve: Annotated[bool, typer.Option("--serve", help="Serve /metrics until Ctrl-C.")] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="With --serve: the port; the next free one of 20.")
+    ] = PORT,
     names: Annotated[bool, typer.Option("--names", help="Print docs/metrics.md: every metric.")] = False,
     dashboard: Annotated[
         str | None,
@@ -38,9 +41,9 @@ def metrics(
 ) -> None:
     """Print the figures of the whole fleet in the format of Prometheus, or serve them: one per deployment.
 
-    With --serve the address is HUSHGATE_METRICS_HOST and HUSHGATE_METRICS_PORT, or port 9109 of this machine.
-    Workers, beat, review server and gateway serve their own metrics when HUSHGATE_METRICS_PORT is set.
-    DATABASE_URL needs the login of the review pages.
+    With --serve the address is HUSHGATE_METRICS_HOST, or this machine. Workers, beat, review server and
+    gateway serve their own metrics when HUSHGATE_METRICS_PORT is set. DATABASE_URL needs the login of the
+    review pages.
 
     Exit 1 when Redis or Postgres did not answer. Examples:
 
@@ -60,7 +63,7 @@ def metrics(
     known = settings_of(FleetSettings)
     collector = fleet_collector(known, known.database_url.get_secret_value())
     if serve:
-        _serve(collector, known)
+        _serve(collector, known.model_copy(update={"metrics_port": port}))
         return
     registry = ProcessMetrics("exporter").registry
     registry.register(collector)
@@ -77,8 +80,6 @@ def _serve(collector: FleetCollector, known: FleetSettings) -> None:
     logs.configure("INFO", logs.secret_values(known))
     registry = ProcessMetrics("exporter").registry
     registry.register(collector)
-    if known.metrics_port is None:
-        known = known.model_copy(update={"metrics_port": PORT})
     endpoint = serve_metrics(registry, known)
     if endpoint is None:
         raise fail("metrics: no port is free, see the log", code=ExitCode.CONFIGURATION)

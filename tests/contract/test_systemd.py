@@ -100,7 +100,6 @@ def test_no_file_of_settings_overrides_what_a_unit_needs() -> None:
             "HUSHGATE_BEAT_FILE": "%t/hushgate-beat/schedule",
             "HUSHGATE_ENGINE_ENABLED": "false",
         },
-        "hushgate-exporter": {"HUSHGATE_METRICS_PORT": "9109"},
         "hushgate-worker@": {"HUSHGATE_HEARTBEAT_FILE": "%t/hushgate-worker-%i/alive"},
     }
     assert re.findall(r"^Environment=(.*)$", text, re.MULTILINE) == ["HUSHGATE_ALERTS_EVERY_S=300"], (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from sandbox.server import SandboxHandle
 from tests.support.garbage import old_garbage
 from tests.support.otlp_receiver import Received, attributes, otlp_receiver
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell
+from tests.support.terminal import HUSHGATE, Shell
 from worker.model import TraceContext
 
 
@@ -106,6 +108,21 @@ def test_the_command_names_the_server_that_is_away(shell: Shell) -> None:
     assert value(ended.out, "hushgate_stream_entries") is None
     assert value(ended.out, "hushgate_outbox_waiting") is not None
     assert ended.code == 1
+
+
+def test_the_exporter_leaves_the_ports_of_the_other_processes_to_them(shell: Shell) -> None:
+    """With the variables of a worker it serves at its own port, which the scrape configuration names."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        free = taken.getsockname()[1]
+    words = [HUSHGATE, "metrics", "--serve", "--port", str(free)]
+    environment = shell.env({"HUSHGATE_METRICS_PORT": "9110"})
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as exporter:
+        assert exporter.stderr is not None
+        served = orjson.loads(next(line for line in exporter.stderr if "metrics_served" in line))
+        exporter.terminate()
+
+    assert served["port"] == free
 
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
