@@ -19,7 +19,7 @@ from tasks.limits.upstream_reports import load_reports
 UPSTREAM_COLUMNS: Final = (
     "upstreams", "resource", "per_minute", "used", "left", "lasts_s", "waiting", "paused_s",
 )  # fmt: skip
-ACCOUNT_COLUMNS: Final = ("account", "limit", "most", "used", "left", "lasts_s")
+ACCOUNT_COLUMNS: Final = ("account", "limit", "most", "used", "left", "lasts_s", "unpriced_tokens")
 
 
 def limits(

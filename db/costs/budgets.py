@@ -11,7 +11,7 @@ from db.pool import Pool, fetch_rows, fetch_value
 from worker.model import NANO, Account, BudgetPeriod, BudgetReached
 
 SPENT: Final = """
-    SELECT grain, sum(nano_usd)::bigint FROM account_costs
+    SELECT grain, sum(nano_usd)::bigint, sum(unpriced_tokens)::bigint FROM account_costs
     WHERE user_id = %(user_id)s
         AND (grain = 'day' AND start = %(day)s OR grain = 'month' AND start = %(month)s)
     GROUP BY grain
@@ -24,10 +24,12 @@ NOTE: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What an account has spent, US dollars."""
+    """What an account has spent, US dollars; the tokens without a price are not in it."""
 
     day_usd: float
     month_usd: float
+    day_unpriced: int
+    month_unpriced: int
 
 
 async def load_spent(source: Pool, user_id: str, day: date) -> Spent:
@@ -37,8 +39,12 @@ async def load_spent(source: Pool, user_id: str, day: date) -> Spent:
         StorageUnavailable: it could not be read.
     """
     values = {"user_id": user_id, "day": day, "month": BudgetPeriod.MONTH.start(day)}
-    found = {grain: nano / NANO for grain, nano in await fetch_rows(source, SPENT, values)}
-    return Spent(day_usd=found.get(BudgetPeriod.DAY, 0.0), month_usd=found.get(BudgetPeriod.MONTH, 0.0))
+    found = {grain: (nano / NANO, tokens) for grain, nano, tokens in await fetch_rows(source, SPENT, values)}
+    day_usd, day_unpriced = found.get(BudgetPeriod.DAY, (0.0, 0))
+    month_usd, month_unpriced = found.get(BudgetPeriod.MONTH, (0.0, 0))
+    return Spent(
+        day_usd=day_usd, month_usd=month_usd, day_unpriced=day_unpriced, month_unpriced=month_unpriced
+    )
 
 
 def reached(account: Account, spent: Spent, day: date) -> tuple[BudgetReached, ...]:

@@ -18,6 +18,7 @@ class LimitFigure:
         limit: the name of its setting.
         used: in the last minute, now, today or this month.
         lasts_s: until nothing is left at the rate of the last minute; None for other limits.
+        unpriced_tokens: of models without a price, which ``used`` of a budget does not count.
     """
 
     limit: str
@@ -25,6 +26,7 @@ class LimitFigure:
     used: float
     left: float
     lasts_s: float | None = None
+    unpriced_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,11 +77,12 @@ async def _budgets(account: Account, source: Pool) -> tuple[LimitFigure, ...]:
         return ()
     spent = await load_spent(source, account.user_id, datetime.now(UTC).date())
     budgets = (
-        ("budget_day_usd", account.budget_day_usd, spent.day_usd),
-        ("budget_month_usd", account.budget_month_usd, spent.month_usd),
+        ("budget_day_usd", account.budget_day_usd, spent.day_usd, spent.day_unpriced),
+        ("budget_month_usd", account.budget_month_usd, spent.month_usd, spent.month_unpriced),
     )
-    return tuple(_figure(name, most, used) for name, most, used in budgets if most is not None)
+    return tuple(_figure(name, most, used, more) for name, most, used, more in budgets if most is not None)
 
 
-def _figure(name: str, most: float, used: float) -> LimitFigure:
-    return LimitFigure(limit=name, most=most, used=used, left=max(0.0, most - used))
+def _figure(name: str, most: float, used: float, unpriced: int = 0) -> LimitFigure:
+    left = max(0.0, most - used)
+    return LimitFigure(limit=name, most=most, used=used, left=left, unpriced_tokens=unpriced)
