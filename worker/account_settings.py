@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any, Final, get_args, get_origin
 
@@ -612,8 +613,10 @@ def rule_problems(account: Account, recent: Sequence[str] = ()) -> tuple[RulePro
 
 
 def _expectation(problem: Any) -> str:
-    unknown = problem["type"] == "extra_forbidden"
-    return "there is no such setting" if unknown else f"expected {expectation(problem['msg'])}"
+    if problem["type"] != "extra_forbidden":
+        return f"expected {expectation(problem['msg'])}"
+    near = get_close_matches(place_of(problem["loc"]), AccountSettings.model_fields, n=1)
+    return "there is no such setting" + (f" ({near[0]} is one)" if near else "")
 
 
 def _shown(value: object) -> str:

@@ -14,7 +14,7 @@ from worker.model import Account, Weekday
 
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"
 """Start and end of each range in minutes of the day; the end is outside."""
-RANGE: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
+RANGE: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d) ?[-–] ?([01]?\d|2[0-4]):([0-5]\d)")
 DAY_MIN: Final = 24 * 60
 WEEKDAYS: Final = tuple(Weekday)
 FURTHEST_OPENING_DAYS: Final = 366

@@ -57,7 +57,7 @@ PATTERNS: Final[Mapping[re.Pattern[str], str]] = {
 }
 """Other expectations, the narrowest first; a text without a pattern stays unchanged."""
 FORM: Final = re.compile(r"expected a text of the pattern '(.+)'")
-UNKNOWN: Final = re.compile(r"there is no such (?:field|setting)(?:, got .*)?", re.DOTALL)
+UNKNOWN: Final = re.compile(r"there is no such (?:field|setting)\b.*", re.DOTALL)
 PLACE: Final = re.compile(r"([\w.]+): (expected .+)", re.DOTALL)
 
 

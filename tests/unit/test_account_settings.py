@@ -61,6 +61,7 @@ def test_no_change_gives_an_equal_account() -> None:
     ("changes", "said"),
     [
         ({"nonsense": 1}, "nonsense: there is no such setting, got 1"),
+        ({"buisness_hours": 1}, "there is no such setting (business_hours is one), got 1"),
         ({"version": 9}, "version: there is no"),
         ({"user_id": "else"}, "user_id: there is no"),
         ({"ai_control_enabled": "yes"}, 'ai_control_enabled: expected a valid boolean, got "yes"'),

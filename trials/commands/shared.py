@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -47,7 +48,9 @@ def changes_of(texts: Sequence[str], *, option: str = "--set") -> dict[str, Any]
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in SETTINGS:
-            raise fail(f"{option}: expected NAME=VALUE with the name of a setting, got {text!r}")
+            near = get_close_matches(name, SETTINGS, n=1)
+            such = f" such as {near[0]}" if near else ""
+            raise fail(f"{option}: expected NAME=VALUE with the name of a setting{such}, got {text!r}")
         try:
             found[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
