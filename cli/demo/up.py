@@ -66,6 +66,8 @@ def up(
     another process has that. The command ends with a reason when a port that the variable names is in use,
     or when a process fails to start three times in a row.
     """
+    if data is not None:
+        data_folder.forget_own_servers(data, os.environ)
     if data is not None and sandbox is None and not names_models(os.environ):
         data_folder.require_sandbox_allowed(data)
     say(starting("the workers", sandbox=sandbox is not False))

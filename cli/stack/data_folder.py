@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from worker.settings.retention import KEY_BYTES
 
 LOOPBACK: Final = "127.0.0.1"
 SECRETS_FILE: Final = "secrets.key"
+POSTGRES: Final = "postgres"
 REDIS_FILE: Final = "valkey.url"
 TOKEN_FILE: Final = "api.token"  # noqa: S105  # a name
 ANSWERED_FILE: Final = "answered-by-a-model"
@@ -69,6 +70,16 @@ def redis_login(folder: Path) -> tuple[int | None, str]:
 def keep_redis(folder: Path, url: str) -> None:
     """Keep the address for the next start, so that exports of other shells stay true."""
     _keep(folder / REDIS_FILE, url)
+
+
+def forget_own_servers(folder: Path, environment: MutableMapping[str, str]) -> None:
+    """Remove what an earlier start on the folder printed for other shells: its servers are started again."""
+    if environment.get("DATABASE_URL", "").endswith(f"?host={folder.resolve() / POSTGRES}"):
+        del environment["DATABASE_URL"]
+    with usable(folder):
+        redis = folder / REDIS_FILE
+        if redis.exists() and environment.get("REDIS_URL") == redis.read_text():
+            del environment["REDIS_URL"]
 
 
 def api_token(folder: Path) -> str:

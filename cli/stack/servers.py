@@ -130,7 +130,7 @@ class Stack:
     def start_postgres(self) -> None:
         """Start Postgres, or start it again on the same files."""
         PostgresServer._instances.clear()  # noqa: SLF001  # the library would hand out the dead server again
-        pgdata = self._folder / "postgres"
+        pgdata = self._folder / data_folder.POSTGRES
         pgdata.mkdir(exist_ok=True)
         self._postgres = _running_postgres(pgdata)
         self.database_url = self._postgres.get_uri()

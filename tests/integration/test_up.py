@@ -386,6 +386,11 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time(monkeypatch:
             with Redis.from_url(first.redis_url) as redis:
                 redis.set("kept", 8)
             ignored = (data / ".gitignore").read_text().splitlines()
+            printed = {"DATABASE_URL": first.database_url, "REDIS_URL": first.redis_url}
+            others = {"DATABASE_URL": "postgresql://db/shop", "REDIS_URL": "redis://127.0.0.1:6379/0"}
+            pasted = [dict(printed), dict(others)]
+            for each in pasted:
+                data_folder.forget_own_servers(data, each)
             with pytest.raises(ConfigurationError, match="that no other process uses"):
                 Stack(data=data).start()
         with Stack(data=data) as again, psycopg.connect(again.database_url) as connection:
@@ -394,6 +399,7 @@ def test_a_folder_keeps_the_data_and_belongs_to_one_fleet_at_a_time(monkeypatch:
             assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
             assert found == b"8"
             assert urlsplit(again.redis_url).password == urlsplit(first.redis_url).password
+        assert pasted == [{}, others]  # `up` in a shell with the exports starts its servers again
         assert "*" in ignored
         assert (data / "valkey.url").stat().st_mode & 0o777 == 0o600
 
