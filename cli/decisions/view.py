@@ -128,8 +128,7 @@ def _assessment(found: SnapshotAssessment, rechecked: tuple[float, float | None]
         "category",
         "explanation",
     )
-    facts = [(name, getattr(found, name)) for name in names]
-    facts[2] = ("tier", tier_wording(found.tier))
+    facts = [(name, tier_wording(found.tier) if name == "tier" else getattr(found, name)) for name in names]
     facts += [(name, "\n".join(getattr(found, name))) for name in ("failed_checks", "reasons")]
     facts += [(f"{RECHECK_MARK} rechecked", json_text(rechecked) if rechecked else "")]
     facts += [(name, value) for name, value in found.diagnostics.items() if name not in names]

@@ -29,7 +29,7 @@ def account_checks(settings: Settings) -> Iterator[DoctorCheck]:
     shown = f"{len(silent)} accounts with the AI on do not say so: {_named(silent)}"
     yield warned("AI disclosure", shown if silent else "all accounts say so", DISCLOSE, unless=not silent)
     if uncounted := [each.user_id for each in found if each.has_uncounted_costs]:
-        shown = f"{len(uncounted)} accounts with a budget use models without a price: {_named(uncounted)}"
+        shown = f"accounts with a budget used models without a price this month: {_named(uncounted)}"
         yield warned("budget prices", shown, PRICE)
 
 

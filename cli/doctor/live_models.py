@@ -30,6 +30,8 @@ LiveCheck = Callable[[], Coroutine[Any, Any, DoctorCheck]]
 """Makes the calls of one line."""
 
 SHOWN_CHARS: Final = 160
+SLOW_S: Final = 10.0
+SLOW: Final = "set {} to a faster model: a customer waits for the draft's call, then for the judge's"
 PASSAGES: Final = "<passages check>\n[1] Hours: We are open from nine to six.\n</passages check>"
 QUESTION: Final = Prompt(
     system="Answer in one short sentence, only with what the passages say.",
@@ -132,7 +134,10 @@ class _Models:
                 found = f"{called}: {str(error)[:SHOWN_CHARS]}"
                 status, kind = (known.status, known.cause) if known else (None, "")
                 return failed(check, found, self.fix(endpoint, self.variable, status, kind or error.kind))
-        found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {_shown(tokens)}"
+        took_s = time.monotonic() - started
+        found = f"{called} answered in {took_s * 1000:.0f} ms: {_shown(tokens)}"
+        if took_s > SLOW_S * len(prompts):
+            return _Answered(check=warned(check, found, SLOW.format(self.variable)), answer=answer)
         return _Answered(check=self._with_lacks(check, found, model.dialect.lacks), answer=answer)
 
     def _with_lacks(self, check: str, found: str, lacks: frozenset[Lack]) -> DoctorCheck:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cli.doctor import live_models
 from sandbox.server import SandboxHandle
 from tests.support.http_server import Answer, Asked, http_server, json_answer
 from tests.support.terminal import Ended, Shell, shell_at
@@ -240,6 +241,18 @@ def test_live_names_what_a_server_does_not_take(
 
     assert found["live model call"]["state"] == state
     assert found["live model call"]["found"].endswith(lacks or " tokens")
+
+
+def test_a_slow_model_is_a_warning(
+    shell: Shell, sandbox: SandboxHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every customer waits for it, and nothing else names it."""
+    monkeypatch.setattr(live_models, "SLOW_S", 0.05)
+    sandbox.set_latency(chat=0.1)
+    found, _ = doctor(shell, sandbox.base_url, "--live")
+
+    assert found["live model call"]["state"] == "warn"
+    assert found["live model call"]["fix"].startswith("set HUSHGATE_MODEL to a faster model")
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_a_budget_that_no_price_counts_for_is_named(shell: Shell, url: str) -> N
 
     assert "budget prices" not in before
     assert found["state"] == "warn"
-    assert found["found"] == "1 accounts with a budget use models without a price: limited"
+    assert found["found"] == "accounts with a budget used models without a price this month: limited"
     assert "HUSHGATE_PRICES" in found["fix"]
 
 

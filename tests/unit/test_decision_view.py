@@ -70,6 +70,21 @@ def test_passages_left_out_and_masked_data_are_shown() -> None:
     assert '"email":2' in shown.replace(" ", "")
 
 
+def test_the_assessment_has_each_measure_once() -> None:
+    """Support, relevance and tier, of which the tier has its mark."""
+    measured = {"policy": "calibrated@3", "tier": "high", "support": 0.97, "relevance": 0.9}
+    console = Console(width=200, record=True, file=StringIO())
+    for part in decision_details(ROW | {"snapshot_json": stored() | {"assessment": measured}}):
+        console.print(part)
+    shown = console.export_text()
+
+    assert re.findall(r"^(support|relevance|tier) +(.+?) *$", shown, re.MULTILINE) == [
+        ("support", "0.97"),
+        ("relevance", "0.9"),
+        ("tier", "✓ high"),
+    ]
+
+
 def test_a_notice_counts_the_passages_left_out() -> None:
     """A reviewer sees it above the texts."""
     facts = ExplanationFacts(row=ROW, snapshot=Snapshot.from_json(stored()))
