@@ -19,6 +19,7 @@ from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
 from cli.options import read_audit, require_settings, stream_settings, who, with_pool, with_redis
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
+from cli.review.store import site_url
 from db.access_log import LogEntry, LoggedAction
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
@@ -160,4 +161,7 @@ def _show(report: EventReport) -> None:
     grid = Table.grid(padding=(0, 2))
     for part, text in report_lines(report):
         grid.add_row(Text(part, style="dim"), Text(printable(text)))
+    decision = report.outcome.decision if report.outcome else None
+    if decision is not None and (site := site_url()):
+        grid.add_row(Text("page", style="dim"), Text(f"{site}/decisions/{decision.id}"))
     screen.print(grid)

@@ -290,6 +290,8 @@ def test_failed_calls_of_a_hold_and_of_retries_are_counted(shell: Shell, databas
     record(database_url, decided)
     found = explained(shell, decided.event.event_id)
     shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+    pages = replace(shell, environment={**shell.environment, "HUSHGATE_REVIEW_URL": "https://review.example"})
+    linked = pages.on_terminal("explain", decided.event.event_id, columns=200).out
 
     assert found["decision"]["failed_calls"] == [
         {"stage": "moderation", "failed": 80, "last": "server_error", "duration_s": 2400.0},
@@ -297,6 +299,7 @@ def test_failed_calls_of_a_hold_and_of_retries_are_counted(shell: Shell, databas
         {"stage": "judge", "failed": 1, "last": "timeout", "duration_s": 0.1},
     ]
     assert "moderation: 80 failed attempts, the last server_error, 2400 s in total" in shown
+    assert f"https://review.example/decisions/{decided.decision_id}" in linked
 
 
 def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str, redis_url: str) -> None:

@@ -123,8 +123,8 @@ def _print(found: Trial, examples: Sequence[Mapping[str, Any]], columns: Sequenc
     if examples:
         screen.print(table(examples, columns, title="Examples"))
     print_message(
-        f"{found.done} decisions; {more['waits']:+d} for people; asking again would cost about"
-        f" {more['usd']:.4f} USD",
+        f"{found.done} decisions; {more['waits']:+d} messages for people to answer; asking again would cost"
+        f" about {more['usd']:.4f} USD by known prices",
         style="dim",
     )
 
