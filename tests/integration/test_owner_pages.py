@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import psycopg
 import pytest
 
-from db.account_settings.accounts import current_account
+from db.account_settings.accounts import current_account, store_account
 from db.audit.search import TooSlow
 from db.audit.suggestions import Suggestions
 from db.figures.hourly import fill_next
@@ -330,6 +331,17 @@ def test_the_home_says_which_tokens_its_cost_leaves_out(owner: Visitor) -> None:
 
     assert "unknown" in cost
     assert re.search(r"without \d+ tokens? that (has|have) no price", cost)
+
+
+def test_a_budget_for_a_day_is_a_budget(owner: Visitor, database_url: str) -> None:
+    """The home shows that of the month alone, and says that there is none only where there is none."""
+    pages = []
+    for budget in (2.0, None):
+        account = replace(in_force(database_url), budget_day_usd=budget)
+        in_pool(database_url, partial(store_account, account=account, changed_by="test"), role=None)
+        pages.append(owner.get(f"/accounts/{SHOP}/home").text)
+
+    assert ["no budget is set" in each for each in pages] == [False, True]
 
 
 def test_the_page_of_answers_leads_to_all_of_them(owner: Visitor) -> None:
