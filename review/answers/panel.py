@@ -17,6 +17,7 @@ from review.access import Right
 from review.answers.answerable import ANSWER_CHARS, is_answerable, standing_answer
 from review.http.visit import Visit
 from review.languages import gettext, mark
+from worker.assessment.values import ReplyKind
 from worker.reasons import HELD
 
 MOVED_ON: Final = {
@@ -38,6 +39,7 @@ class AnswerPanel:
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
+        refuses: the draft only says that it has no answer: it is not approved in one step.
         answerable: the decision may be answered by a person, whatever others did; the person has the right.
         blind: the person holds the decision in a queue: texts of the AI, nothing of others.
         answer_id: of the form; the same form is stored once.
@@ -51,6 +53,7 @@ class AnswerPanel:
     may_answer: bool
     may_read: bool
     expired: bool
+    refuses: bool
     answerable: bool
     blind: bool
     answer_id: UUID
@@ -96,6 +99,7 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
         may_answer=is_open and since is not Since.DELETED and may_review and not blind,
         may_read=may_review,
         expired=late and not blind,
+        refuses=row["rejection_reason"] == ReplyKind.REFUSAL,
         answerable=is_answerable(row) and may_review,
         blind=blind,
         answer_id=uuid7(),

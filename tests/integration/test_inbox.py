@@ -72,6 +72,22 @@ def test_an_agent_answers_one_message_after_the_other(desk: Desk, account: str, 
         assert f'{expected} <a href="/decisions/{row["id"]}#answer">Open the decision</a>' in page
 
 
+def test_a_draft_without_an_answer_is_not_approved_in_one_step(
+    desk: Desk, account: str, agent: Visitor
+) -> None:
+    """It says that the documents have no answer: a person writes one, or edits it."""
+    unknown = desk.engine.decide(account, "Do you sell kayaks?", conversation_id="kayaks")
+    pages = [agent.get(f"/escalations/{row['id']}").text for row in (asked(desk, account, "known"), unknown)]
+    owner = desk.visitor()
+    owner.sign_in(add_person(desk.engine.url, Role.OWNER, account=account))
+    home = owner.get(f"/accounts/{account}/home").text
+    card = home[home.index(f'id="waits-{unknown["id"]}"') :].partition("</article>")[0]
+
+    assert ["Approve and send" in each for each in pages] == [True, False]
+    assert ["Edit and send" in each for each in pages] == [True, True]
+    assert ("Approve and send" in card, "Write an answer" in card) == (False, True)
+
+
 def test_a_refused_answer_keeps_its_text_in_the_inbox(desk: Desk, account: str, agent: Visitor) -> None:
     """On the page of the case, not on that of the decision."""
     row = asked(desk, account, "refused")
