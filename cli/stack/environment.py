@@ -34,7 +34,6 @@ STAND_INS: Final = {
 }
 STAND_IN_URL: Final = "http://localhost/v1"
 """Addresses of what the fleet starts, used while the caller's own variables are checked."""
-SECRETS_KEY: Final = "HUSHGATE_SECRETS_KEY"
 BEAT_FILE: Final = "HUSHGATE_BEAT_FILE"
 SERVERS: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_REVIEW_URL")
 PREFIXES: Final = ("HUSHGATE_", "OPENAI_", "OPENROUTER_")

@@ -250,7 +250,7 @@ def fleet(
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             variables.BEAT_FILE: str(logs / "beat"),
-            variables.SECRETS_KEY: outside.get(variables.SECRETS_KEY) or data_folder.secrets_key(data),
+            **data_folder.own_keys(data, outside),
             "HUSHGATE_REVIEW_URL": outside.get("HUSHGATE_REVIEW_URL")
             or stack.enter_context(loopback.usual_address(loopback.USUAL_PORT)),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import signal
 import socket
@@ -424,6 +425,19 @@ def test_a_port_that_is_taken_after_the_look_is_left(monkeypatch: pytest.MonkeyP
 
     assert found.password == "abc"
     assert found.port != port
+
+
+def test_secrets_and_receipts_have_keys_that_stay(tmp_path: Path) -> None:
+    """The receipt of an erasure is signed without a setting; a key of the caller is used as it is."""
+    first, again = (data_folder.own_keys(tmp_path, {}) for _ in range(2))
+    others = {"HUSHGATE_SECRETS_KEY": "x", "HUSHGATE_SIGNING_KEY_FILE": "/run/secrets/receipts"}
+
+    assert first == again
+    assert {name: len(base64.b64decode(key)) for name, key in first.items()} == {
+        "HUSHGATE_SECRETS_KEY": 32,
+        "HUSHGATE_SIGNING_KEY": 32,
+    }
+    assert data_folder.own_keys(tmp_path, others) == {}
 
 
 def test_a_folder_with_files_of_others_is_not_ignored(tmp_path: Path) -> None:
