@@ -102,7 +102,7 @@ def show(
         hushgate decisions show 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     if (known_id := parsed_id(decision_id)) is None:
-        raise fail(f"id: expected the id of a decision, got {decision_id!r}")
+        raise fail(f"id: expected the id of a decision, got {decision_id!r}; of an event: hushgate explain")
     row = read_lists(lambda connection: _decision_with_reviews(connection, known_id))
     if row is None:
         raise fail(f"id: no decision {decision_id}", code=ExitCode.NEGATIVE)

@@ -539,6 +539,7 @@ def test_one_decision_is_shown_whole(shell: Shell, audit: list[Decision]) -> Non
     ("wanted", "code"),
     [
         ("", 2),
+        ("e1", 2),
         ("ffffffff-ffff-4fff-bfff-ffffffffffff", 1),
         ("00000000-0000-0000-0000-000000000000", 1),
         ("e677d21f-dbff-7000-8000-000000000000", 1),
@@ -550,6 +551,7 @@ def test_a_decision_that_does_not_exist_is_one_line(shell: Shell, wanted: str, c
 
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", 1)
     assert ended.err.startswith("id: ")
+    assert ("hushgate explain" in ended.err) == (code == 2)
 
 
 def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
