@@ -209,6 +209,7 @@ def test_decisions_become_items_with_what_was_seen(engine: Running, shell: Shell
         {"set": "s", "added": 0, "known": 0, "left_out": {"no_agreement": 1}},
         1,
     )
+    assert "--expect" in alone.err
     assert named.rows[0]["added"] == 1
     assert {key: row["expected"] for key, row in out.items()} == {
         str(ids[0]): "silent",

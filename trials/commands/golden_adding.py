@@ -79,6 +79,8 @@ def add(
 
     done = run(work)
     emit([done], ADDED_COLUMNS)
+    if "no_agreement" in done["left_out"]:
+        print_message("no_agreement: no two reviews agree about the decision; --expect labels it")
     if not done["added"] and done["left_out"]:
         raise typer.Exit(ExitCode.NEGATIVE)
 
