@@ -56,7 +56,7 @@ REMEDIES: Final = {
     "classifier": "correct HUSHGATE_CLASSIFIERS, or choose other moderators for the account",
     "model": "correct HUSHGATE_MODEL_URL, HUSHGATE_MODEL or the key",
     "judge": "correct HUSHGATE_JUDGE_URL, HUSHGATE_JUDGE or the key",
-    "embedding": "correct HUSHGATE_EMBEDDINGS_URL, or set HUSHGATE_EMBEDDINGS=off",
+    "embedding": "correct HUSHGATE_EMBEDDINGS_URL or the key, or set HUSHGATE_EMBEDDINGS=off",
 }
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
