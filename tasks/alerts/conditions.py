@@ -11,6 +11,7 @@ from tasks.alerts.situation import Situation
 from tasks.alerts.unusual import MINIMUM, EventShare, unusual_shares
 from tasks.fleet.beats import KEPT_S
 from tasks.metrics.fleet import age_s
+from tasks.stream_upkeep.redis_memory import WARN_SHARE
 from worker.reasons import Reason, ReasonFamily
 
 STALLED_S: Final = 300
@@ -72,6 +73,13 @@ def tasks_not_run(now: Situation) -> Iterator[str]:
     elif stream and stream.tasks_age_s > TASKS_LATE_S:
         since = "in the last day" if stream.tasks_age_s >= KEPT_S else f"for {stream.tasks_age_s:.0f} s"
         yield f"beat sends tasks, but no worker has run one {since}"
+
+
+def redis_nearly_full(now: Situation) -> Iterator[str]:
+    """Redis is about to refuse publishers."""
+    stream = now.fleet.stream
+    if stream and stream.memory_share >= WARN_SHARE:
+        yield f"Redis uses {stream.memory_share:.0%} of its memory limit"
 
 
 def outbox_late(now: Situation) -> Iterator[str]:
@@ -199,6 +207,7 @@ CHECKS: Final = {
     "HushgateEntryTooOld": entry_too_old,
     "HushgateWorkersMissing": workers_missing,
     "HushgateTasksNotRun": tasks_not_run,
+    "HushgateRedisNearlyFull": redis_nearly_full,
     "HushgateOutboxLate": outbox_late,
     "HushgateWebhooksLate": webhooks_late,
     "HushgateUnmoderatedLate": unmoderated_late,

@@ -17,6 +17,7 @@ from tasks.fleet.beats import load_ages, load_beats
 from tasks.shards.backlog import load_layout, stream_info
 from tasks.shards.clients import LuaScript, connect
 from tasks.shards.layout import ShardStream
+from tasks.stream_upkeep.redis_memory import memory
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
 
@@ -42,6 +43,7 @@ class ShardState:
     entries: int = 0
     oldest_age_s: float = 0.0
     workers: frozenset[str] = frozenset()
+    memory_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class StreamState:
         beat_age_s: seconds since beat sent a task, at most a day.
         tasks_age_s: seconds since a worker ran a task of beat, at most a day.
         beats: beats that sent a task in the last 30 s; exactly one is right.
+        memory_share: used part of ``maxmemory`` of the fullest Redis; 0 without a limit.
         shards: the shards that publishers use, and earlier shards that do not answer.
     """
 
@@ -67,6 +70,7 @@ class StreamState:
     tasks_age_s: float
     shards: tuple[ShardState, ...] = ()
     beats: tuple[str, ...] = ()
+    memory_share: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -110,6 +114,7 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
         tasks_age_s=tasks_age_s,
         beats=await load_beats(redis, stream),
         shards=tuple(each for each in found if each.entries or not each.up or each.name in current),
+        memory_share=max(each.memory_share for each in found),
     )
 
 
@@ -142,6 +147,7 @@ async def _answering_shard(redis: Redis, place: ShardStream) -> ShardState:
         entries=int(info["length"]),
         oldest_age_s=age_s,
         workers=frozenset(alive),
+        memory_share=(await memory(redis, place.key)).share,
     )
 
 

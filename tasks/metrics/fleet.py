@@ -91,6 +91,7 @@ def _stream_metrics(found: StreamState) -> Iterator[Metric]:
     yield _plain(names.WORKERS_ALIVE, found.workers)
     yield _plain(names.BEAT_AGE, found.beat_age_s)
     yield _plain(names.TASKS_AGE, found.tasks_age_s)
+    yield _plain(names.REDIS_MEMORY, found.memory_share)
     if len(found.shards) > 1:
         yield _of_shards(names.SHARD_UP, {each.name: float(each.up) for each in found.shards})
         yield _of_shards(names.SHARD_ENTRIES, {each.name: each.entries for each in found.shards if each.up})

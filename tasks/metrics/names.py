@@ -229,6 +229,9 @@ BEAT_AGE: Final = _fleet(
 TASKS_AGE: Final = _fleet(
     "hushgate_tasks_age_seconds", "Since a worker ran a task of beat; a day when that is longer ago."
 )
+REDIS_MEMORY: Final = _fleet(
+    "hushgate_redis_memory_share", "Used part of the memory limit of the fullest Redis; 0 without a limit."
+)
 OUTBOX_WAITING: Final = _fleet("hushgate_outbox_waiting", "Replies that wait for the reply stream.")
 OUTBOX_OLDEST_AGE: Final = _fleet(
     "hushgate_outbox_oldest_age_seconds", "Age of the oldest reply that waits; 0 without one."

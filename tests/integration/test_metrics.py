@@ -100,6 +100,18 @@ def test_the_command_prints_the_figures_of_the_fleet(engine: Running, shell: She
     assert ended.code == 0
 
 
+def test_the_command_prints_how_full_redis_is(engine: Running, shell: Shell) -> None:
+    """Publishers are refused at 1."""
+    engine.redis.config_set("maxmemory", 4 * engine.redis.info("memory")["used_memory"])
+    try:
+        share = value(shell.run("metrics").out, "hushgate_redis_memory_share")
+    finally:
+        engine.redis.config_set("maxmemory", 0)
+
+    assert share is not None
+    assert 0.15 < share < 0.35
+
+
 def test_the_command_names_the_server_that_is_away(shell: Shell) -> None:
     """Its figures are missing; the other server's are there."""
     ended = shell.run("metrics", env={"REDIS_URL": "redis://127.0.0.1:1/0"})

@@ -80,6 +80,7 @@ FIRES = {
     "HushgateEntryTooOld": situation(stream={"oldest_age_s": 3700.0}),
     "HushgateWorkersMissing": situation(stream={"workers": 1}),
     "HushgateTasksNotRun": situation(stream={"tasks_age_s": 130.0}),
+    "HushgateRedisNearlyFull": situation(stream={"memory_share": 0.8}),
     "HushgateOutboxLate": situation(stored={"outbox_oldest": BEFORE}),
     "HushgateWebhooksLate": situation(stored={"webhooks_oldest": LONG_AGO}),
     "HushgateUnmoderatedLate": situation(stored={"unmoderated_oldest": LONG_AGO}),
