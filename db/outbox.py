@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from psycopg.rows import DictRow
+
 from db.connection import Connection
 from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
@@ -47,14 +49,15 @@ Also of a text at a handoff after the owner changed again: it announces that han
 """
 FIND_WAITING: Final = f"""
     WITH found AS MATERIALIZED (
-        SELECT is_over, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
+        SELECT is_over, id, user_id, event_id,
+            pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
         FROM (
-            SELECT id, decision_id, user_id, conversation_id,
+            SELECT id, user_id, event_id, conversation_id,
                 cancelled_at IS NOT NULL OR coalesce(send_before < %(now)s, false) OR {OVERTAKEN} AS is_over
             FROM outbox o WHERE delivered_at IS NULL AND NOT cancel_settled ORDER BY id LIMIT %(limit)s
         ) AS oldest
     )
-    SELECT is_over, id, decision_id, is_locked, set_config('hushgate.waiting', (
+    SELECT is_over, id, user_id, event_id, is_locked, set_config('hushgate.waiting', (
         SELECT string_agg(id::text, ',') FROM found WHERE is_locked AND NOT is_over), true) FROM found
 """
 """The oldest replies: those that wait, and those to settle: too late, forestalled by people, or cancelled.
@@ -79,9 +82,11 @@ CANCEL: Final = """
 """A cancelled reply leaves the stored history."""
 RECORD_SENT: Final = """
     WITH kept AS (
-        UPDATE outbox o SET delivered_at = %(now)s, cancelled_at = NULL, cancel_reason = NULL
-        FROM outbox former
-        WHERE o.id = ANY(%(ids)s) AND former.id = o.id
+        UPDATE outbox o SET delivered_at = %(now)s, cancelled_at = NULL, cancel_reason = NULL,
+            sent_as = nullif(sent.decision_id, o.decision_id)
+        FROM outbox former JOIN unnest(%(ids)s::bigint[], %(decisions)s::uuid[]) AS sent (id, decision_id)
+            ON sent.id = former.id
+        WHERE former.id = o.id
         RETURNING o.*, former.cancelled_at AS requested_at
     )
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
@@ -124,8 +129,13 @@ CANCEL_OF_CONVERSATION: Final = """
 ``keep`` is the decision whose text at a handoff stays, or null.
 """
 FIND_OF_DECISIONS: Final = f"""
-    SELECT id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked FROM outbox
+    SELECT id, user_id, event_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) AS is_locked
+    FROM outbox
     WHERE decision_id = ANY(%(decisions)s) AND delivered_at IS NULL AND NOT cancel_settled
+"""
+SET_SENT_AS: Final = """
+    UPDATE outbox o SET sent_as = sent.decision_id
+    FROM unnest(%s::uuid[], %s::bigint[]) AS sent (decision_id, id) WHERE o.id = sent.id
 """
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s::bigint[])"
 
@@ -162,8 +172,8 @@ class WaitingReply:
     withdrawn: str | None = None
 
 
-WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]
-"""Which of these decisions' replies were put on the stream; None when the relay may no longer act."""
+WereSent: TypeAlias = Callable[[Sequence[tuple[str, str]]], Awaitable[Sequence[UUID | None] | None]]
+"""By account and event: the decision whose reply is on the stream; None when the relay may no longer act."""
 
 
 @asynccontextmanager
@@ -182,7 +192,7 @@ async def waiting_replies(
             yield None
             return
         found, waiting = looked
-        over = {row["id"]: row["decision_id"] for row in found if row["is_over"] and row["is_locked"]}
+        over = [row for row in found if row["is_over"] and row["is_locked"]]
         sent_before: list[WaitingReply] | None = []
         if over:
             sent_before = await _settle(connection, over, now, were_sent)
@@ -195,6 +205,7 @@ async def waiting_replies(
             connection,
             rows,
             SET_DELIVERED,
+            set_sent_as=SET_SENT_AS,
             complete=all(row["is_locked"] for row in found),
             settled=len(over),
             sent_before=sent_before,
@@ -216,35 +227,41 @@ async def record_sent(
         if looked is None:
             yield None
             return
-        named = {row["id"]: row["decision_id"] for row in looked[0] if row["is_locked"]}
-        sent = await were_sent(list(named.values()))
-        if sent is None:
+        kept = await _sent([row for row in looked[0] if row["is_locked"]], were_sent)
+        if kept is None:
             yield None
             return
-        kept = [row_id for row_id, decision_id in named.items() if decision_id in sent]
         recorded = await _record_sent(connection, kept, now)
         yield LockedBatch[WaitingReply](connection, (), SET_DELIVERED, sent_before=recorded)
 
 
 async def _settle(
-    connection: Connection, over: Mapping[int, UUID], now: datetime, were_sent: WereSent
+    connection: Connection, over: Sequence[DictRow], now: datetime, were_sent: WereSent
 ) -> list[WaitingReply] | None:
     """Cancel replies, record of each whether it was sent before, and return those that were.
 
     None when the relay may no longer act.
     """
-    await connection.execute(SET_CANCELLED, {"ids": list(over), "now": now})
-    sent = await were_sent(list(over.values()))
-    if sent is None:
+    ids = [row["id"] for row in over]
+    await connection.execute(SET_CANCELLED, {"ids": ids, "now": now})
+    kept = await _sent(over, were_sent)
+    if kept is None:
         return None
-    kept = [row_id for row_id, decision_id in over.items() if decision_id in sent]
-    await connection.execute(CANCEL, {"ids": [row_id for row_id in over if row_id not in kept]})
+    await connection.execute(CANCEL, {"ids": [each for each in ids if each not in kept]})
     return await _record_sent(connection, kept, now)
 
 
-async def _record_sent(connection: Connection, ids: Sequence[int], now: datetime) -> list[WaitingReply]:
+async def _sent(rows: Sequence[DictRow], were_sent: WereSent) -> dict[int, UUID] | None:
+    """The rows that were put on the stream, each with the decision that the stream has."""
+    found = await were_sent([(row["user_id"], row["event_id"]) for row in rows])
+    if found is None:
+        return None
+    return {row["id"]: sent for row, sent in zip(rows, found, strict=True) if sent is not None}
+
+
+async def _record_sent(connection: Connection, kept: Mapping[int, UUID], now: datetime) -> list[WaitingReply]:
     """Record replies that were sent before as delivered, and return them."""
-    values = {"ids": list(ids), "now": now}
+    values = {"ids": list(kept), "decisions": list(kept.values()), "now": now}
     replies = await rows_as(connection, WaitingReply, f"{REPLIES} ORDER BY id", values)
     await connection.execute(RECORD_SENT, values)
     return list(replies)

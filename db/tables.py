@@ -223,6 +223,11 @@ outbox: Final = table(
     ),
     sa.Column("retraction_id", sa.Uuid, comment="of the retraction to make if it was sent before"),
     sa.Column("retract_from", Timestamp, comment="when that retraction may be sent"),
+    sa.Column(
+        "sent_as",
+        sa.Uuid,
+        comment="the decision whose reply to this event was sent instead; Postgres lost that decision",
+    ),
     sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: a person"),
     sa.Column("draft", sa.Text, comment="as assessed, with its citation marks"),
     required(

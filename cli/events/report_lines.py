@@ -155,7 +155,8 @@ CANCELLED_BECAUSE: Final[Mapping[str | None, str]] = {
 def _reply_text(reply: EventReply) -> str:
     match reply_state(reply):
         case ReplyState.DELIVERED:
-            return f"delivered {_moment(reply.delivered_at)}"
+            lost = f" as decision {reply.sent_as}, which the database lost; its text may differ"
+            return f"delivered {_moment(reply.delivered_at)}{lost if reply.sent_as else ''}"
         case ReplyState.WAITING:
             until = f"; held back after {_moment(reply.send_before)}" if reply.send_before else ""
             return f"waits in the outbox since {_moment(reply.created_at)}{until}"

@@ -36,6 +36,7 @@ _REPLY: Final = (
     outbox.c.cancelled_at.label("reply_cancelled_at"),
     outbox.c.cancel_reason.label("reply_cancel_reason"),
     outbox.c.created_at.label("reply_created_at"),
+    outbox.c.sent_as.label("reply_sent_as"),
     outbox.c.draft.label("reply_draft"),
     outbox.c.sources.label("reply_sources"),
     outbox.c.metadata["sentences"].label("reply_sentences"),

@@ -87,7 +87,7 @@ OWNER: Final = sa.text("""
     FROM conversations WHERE user_id = :user_id AND conversation_id = :conversation_id
 """)
 REPLY: Final = sa.text("""
-    SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason
+    SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason, sent_as
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
 """)
 ANSWERS: Final = sa.text("""

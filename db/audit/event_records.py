@@ -70,13 +70,14 @@ class EventConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventReply:
-    """The outbox row of an event."""
+    """The outbox row of an event; ``sent_as`` as in the table."""
 
     created_at: datetime
     send_before: datetime | None
     delivered_at: datetime | None
     cancelled_at: datetime | None
     cancel_reason: str | None = None
+    sent_as: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -50,16 +50,23 @@ class LockedBatch(Generic[Row]):
         rows: Sequence[Row],
         set_delivered: str,
         *,
+        set_sent_as: str | None = None,
         complete: bool = True,
         settled: int = 0,
         sent_before: Sequence[Row] = (),
     ) -> None:
         self.connection = connection
         self._set_delivered = set_delivered
+        self._set_sent_as = set_sent_as
         self.rows = tuple(rows)
         self.complete = complete
         self.settled = settled
         self.sent_before = tuple(sent_before)
+
+    async def sent_for_others(self, others: Mapping[int, str]) -> None:
+        """Record rows whose entry the stream has for another decision, by row."""
+        if others and self._set_sent_as:
+            await self.connection.execute(self._set_sent_as, (list(others.values()), list(others)))
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that rows were put on the stream, and commit, in one round trip."""

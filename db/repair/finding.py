@@ -40,9 +40,13 @@ ENDED: Final = """
            WHERE table_name NOT IN ('ai_decisions', 'checks'))
 """
 WAITING: Final = """
-    SELECT decision_id::text AS decision_id, user_id FROM outbox
+    SELECT decision_id::text AS decision_id, user_id AS account, event_id FROM outbox
     WHERE delivered_at IS NULL AND NOT cancel_settled AND created_at >= %(since)s AND created_at < %(until)s
     ORDER BY id
+"""
+NAMED: Final = """
+    SELECT decision_id::text AS decision_id, user_id AS account, event_id FROM outbox
+    WHERE decision_id = %s::uuid
 """
 TAKEN_BACK: Final = """
     (EXISTS (SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
@@ -64,7 +68,8 @@ NO_LONGER_DUE: Final = f"""
 A relay would cancel it and delete from the history a reply that the author may have read.
 """
 DELIVERED: Final = f"""
-    SELECT decision_id::text AS decision_id, user_id AS account, delivered_at AS sent_at FROM outbox o
+    SELECT decision_id::text AS decision_id, user_id AS account, event_id, delivered_at AS sent_at
+    FROM outbox o
     WHERE delivered_at >= %(since)s AND delivered_at < %(until)s AND user_id <> '{SAMPLE_ACCOUNT}'
         AND NOT coalesce({NO_LONGER_DUE}, false)
     ORDER BY id
@@ -87,11 +92,18 @@ An erased retraction has no conversation.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentReply:
-    """A reply that counts as sent."""
+class StoredReply:
+    """A reply of the outbox."""
 
     decision_id: str
     account: str
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentReply(StoredReply):
+    """A reply that counts as sent."""
+
     sent_at: datetime
 
 
@@ -125,10 +137,14 @@ async def count_ended(source: Pool) -> int:
     return int(await fetch_value(source, ENDED))
 
 
-async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:
-    """Replies that the outbox does not count as delivered or cancelled: account by decision."""
-    rows = await fetch_dicts(source, WAITING, asdict(window))
-    return {row["decision_id"]: row["user_id"] for row in rows}
+async def waiting_replies(source: Pool, window: Window) -> list[StoredReply]:
+    """Replies that the outbox does not count as delivered or cancelled."""
+    return await fetch_as(source, StoredReply, WAITING, asdict(window))
+
+
+async def named_reply(source: Pool, decision_id: str) -> list[StoredReply]:
+    """The reply of a decision, if there is one."""
+    return await fetch_as(source, StoredReply, NAMED, (decision_id,))
 
 
 async def delivered_replies(source: Pool, window: Window) -> list[SentReply]:

@@ -19,7 +19,7 @@ GRANT SELECT (entry_id) ON dead_letters TO hushgate_worker;
 GRANT SELECT (id, person) ON decision_reviews TO hushgate_worker;
 GRANT UPDATE (alive_at) ON erasures TO hushgate_worker;
 GRANT UPDATE (closed_at, closed_by, cause) ON escalations TO hushgate_worker;
-GRANT UPDATE (delivered_at, cancelled_at, cancel_reason, cancel_settled, retraction_id, retract_from) ON
+GRANT UPDATE (delivered_at, cancelled_at, cancel_reason, cancel_settled, retraction_id, retract_from, sent_as) ON
     outbox TO hushgate_worker;
 GRANT UPDATE (streamed_at, fanned_out_at, withdrawn) ON outgoing_events TO hushgate_worker;
 GRANT UPDATE (delivered_at) ON retractions TO hushgate_worker;

@@ -144,10 +144,10 @@ async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logg
 
 
 async def deliveries_of_reply(
-    connection: Connection, user_id: str, decision_id: UUID
+    connection: Connection, user_id: str, event_id: str
 ) -> tuple[ReplyDelivery, ...]:
-    """The deliveries of a decision's reply, oldest first; without those of removed endpoints."""
-    values = {"user_id": user_id, "key": str(decision_id)}
+    """The deliveries of the reply to an event, oldest first; without those of removed endpoints."""
+    values = {"user_id": user_id, "key": event_id}
     return await rows_as(connection, ReplyDelivery, OF_REPLY, values)
 
 

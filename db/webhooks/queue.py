@@ -98,7 +98,7 @@ FATES: Final = f"""
             SELECT FROM outgoing_events c JOIN webhook_deliveries s
                 ON s.event_row = c.id AND s.endpoint_id = d.endpoint_id
             WHERE c.user_id = e.user_id AND c.type = '{WebhookType.REPLY_CREATED}'
-                AND c.key = e.body ->> 'decision_id' AND s.state = 'cancelled' AND NOT s.may_have_arrived)
+                AND c.key = e.body ->> 'event_id' AND s.state = 'cancelled' AND NOT s.may_have_arrived)
         THEN 'reply_not_sent' END
     FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row
     LEFT JOIN outbox o ON o.user_id = e.user_id AND o.event_id = e.body ->> 'event_id'

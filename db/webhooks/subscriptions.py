@@ -19,7 +19,7 @@ WITHDRAW_REPLY: Final = f"""
     UPDATE outgoing_events e SET withdrawn = '{{reason}}'
     FROM outbox o, key
     WHERE {{replies}} AND e.user_id = o.user_id AND e.type = '{WebhookType.REPLY_CREATED}'
-        AND e.key = o.decision_id::text
+        AND e.key = o.event_id
 """
 """A CTE: webhooks do not send these replies any more. ``replies`` selects rows of the outbox."""
 ANY_SUBSCRIBED: Final = f"""

@@ -105,7 +105,8 @@ class WholeDecision(DecisionLine):
     """A decision with its snapshot; ``reply_draft`` is the reply as assessed, with its citation marks.
 
     The sent text is ``reply_disclosure``, where there is one, and ``reply_text``. ``reply_sentences`` are
-    those that a judge supported, as on the reply stream; null without a reading.
+    those that a judge supported, as on the reply stream; null without a reading. ``reply_sent_as`` is the
+    decision whose reply to the event was sent instead, and that the database lost; null: this one's.
     """
 
     snapshot_json: Mapping[str, Any]
@@ -115,6 +116,7 @@ class WholeDecision(DecisionLine):
     reply_sources: tuple[Mapping[str, Any], ...] | None
     reply_sentences: tuple[Mapping[str, Any], ...] | None
     reply_delivered_at: datetime | None
+    reply_sent_as: UUID | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

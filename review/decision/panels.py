@@ -128,7 +128,7 @@ async def _delivery(connection: Connection, subject: PanelSubject) -> PanelValue
     row = subject.row
     escalated = row["decision"] == DecisionKind.ESCALATE
     return {
-        "webhooks": await deliveries_of_reply(connection, row["user_id"], row["id"]),
+        "webhooks": await deliveries_of_reply(connection, row["user_id"], row["event_id"]),
         "retractions": await decision_context.list_retractions(connection, row["id"]),
         "handoff": await load_escalation(connection, row["id"]) if escalated else None,
     }

@@ -16,7 +16,7 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from tasks.sending.once_stream import MARK_TTL_S, marks_of
+from tasks.sending.once_stream import marks_of
 from tasks.shards.agreement import NOTICE, current_layout
 from tasks.shards.layout import ShardLayout, layout_key
 from tasks.stream_upkeep.figures import stream_names
@@ -142,7 +142,7 @@ def load_streams(redis: Redis, settings: OutgoingStreamSettings, file: Path) -> 
     loaded: Counter[str] = Counter()
     for line in _lines(file):
         if "mark" in line:
-            redis.set(line["mark"], "1", px=line["left_ms"])
+            redis.set(line["mark"], line["decision"], px=line["left_ms"])
         elif "stream" in line:
             _load_stream(redis, line["stream"], base64.b64decode(line["dump"]))
         elif "shards" in line:
@@ -218,15 +218,23 @@ def _dumped(redis: Redis, stream: str, last_id: str) -> tuple[bytes | None, list
         dumped, entries = both.execute()
     name = marks_of(stream)
     newer = [name + fields[b"ce_id"].decode(errors="replace") for _, fields in entries if b"ce_id" in fields]
-    return dumped, [{"mark": mark, "left_ms": MARK_TTL_S * 1000} for mark in newer]
+    return dumped, [mark for key in newer if (mark := _mark(redis, key)) is not None]
 
 
 def _marks(redis: Redis, settings: OutgoingStreamSettings) -> Iterator[dict[str, Any]]:
     for stream in _outgoing(settings):
         for key in redis.scan_iter(match=f"{marks_of(stream)}*", count=PAGE):
-            left_ms: Any = redis.pttl(key)
-            if left_ms > 0:
-                yield {"mark": bytes(key).decode(), "left_ms": left_ms}
+            if (mark := _mark(redis, bytes(key).decode())) is not None:
+                yield mark
+
+
+def _mark(redis: Redis, key: str) -> dict[str, Any] | None:
+    """A mark as it is saved; None when it is gone."""
+    with redis.pipeline(transaction=True) as both:
+        both.get(key)
+        both.pttl(key)
+        decision, left_ms = both.execute()
+    return {"mark": key, "decision": decision.decode(), "left_ms": left_ms} if left_ms > 0 else None
 
 
 def _entries(redis: Redis, stream: str, last_id: str) -> Iterator[tuple[str, dict[bytes, bytes]]]:

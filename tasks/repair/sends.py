@@ -8,13 +8,13 @@ from uuid import UUID
 
 from db.connection import Connection
 from db.repair import finding, fixing
-from db.repair.finding import SentReply
+from db.repair.finding import SentReply, StoredReply
 from db.repair.model import Breach, FoundBreach
 from tasks.repair import marks, retry
 from tasks.repair.context import RepairContext
 from tasks.repair.marks import PAGE, Emptied
 from tasks.sending.once_stream import marks_of
-from tasks.sending.replies import mark_sent
+from tasks.sending.replies import mark_sent, reply_mark
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import LuaScript
 
@@ -31,11 +31,11 @@ async def replies_sent_unmarked(context: RepairContext) -> list[FoundBreach]:
     return [
         FoundBreach(
             breach=Breach.REPLY_SENT_UNMARKED,
-            subject=decision_id,
-            account=waiting[decision_id],
+            subject=each.decision_id,
+            account=each.account,
             found="the reply stream has it, and the outbox counts it as waiting",
         )
-        for decision_id, sent in await _marks(context, list(waiting))
+        for each, sent in zip(waiting, await _are_sent(context, waiting), strict=True)
         if sent
     ][: context.limit]
 
@@ -57,7 +57,7 @@ async def replies_not_on_stream(context: RepairContext) -> list[FoundBreach]:
 async def lost_replies(context: RepairContext) -> tuple[list[SentReply], Emptied | None]:
     """Delivered replies without a mark, and whether Redis came back empty: replies of before are left out."""
     delivered = await finding.delivered_replies(context.pool, marks.window_of_marks(context))
-    found = [is_there for _, is_there in await _marks(context, [each.decision_id for each in delivered])]
+    found = await _are_sent(context, delivered)
     return await marks.without_emptied(context, context.settings.reply_stream, delivered, found)
 
 
@@ -115,7 +115,8 @@ async def send_again(context: RepairContext, each: FoundBreach) -> bool:
     """Let the relays send a reply that Redis has lost, unless Redis has the reply again."""
 
     async def is_lost() -> bool:
-        return not await _is_sent(context, each.subject)
+        named = await finding.named_reply(context.pool, each.subject)
+        return await _are_sent(context, named) == [False]
 
     since = marks.window_of_marks(context).since
     return await fixing.fix(context.pool, each, is_lost, person=context.person, since=since)
@@ -152,16 +153,11 @@ def _outgoing_streams(context: RepairContext) -> tuple[str, ...]:
     return settings.reply_stream, settings.retraction_stream, settings.escalation_stream
 
 
-async def _is_sent(context: RepairContext, decision_id: str) -> bool:
-    ((_, sent),) = await _marks(context, [decision_id])
-    return sent
-
-
-async def _marks(context: RepairContext, decisions: Sequence[str]) -> list[tuple[str, bool]]:
-    """Decisions, each with whether its reply was put on the stream."""
+async def _are_sent(context: RepairContext, replies: Sequence[StoredReply]) -> list[bool]:
+    """Whether each reply was put on the stream."""
     start = marks_of(context.settings.reply_stream)
-    found = await marks.existing(context.redis, [start + decision_id for decision_id in decisions])
-    return list(zip(decisions, found, strict=True))
+    keys = [start + reply_mark(each.account, each.event_id) for each in replies]
+    return await marks.existing(context.redis, keys)
 
 
 async def _further_entries(context: RepairContext, name: str) -> AsyncIterator[tuple[str, str, str]]:

@@ -206,6 +206,7 @@ class EntryType:
         """The stream entry of a body; ``mark`` is the entry's id, unique within its stream."""
         return OutgoingEntry(
             mark=mark,
+            decision=body.decision_id,
             key=key or f"{body.user_id}/{body.event_id}",
             body=(data := body.model_dump(mode="json")),
             attributes={

@@ -38,30 +38,34 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 SEND: Final = """
 -- KEYS[1] stream, KEYS[2] lease, KEYS[3..] marks of the entries; ARGV[1] token, ARGV[2] seconds a mark lives,
--- ARGV[3] '1' when the lease ends with these entries, ARGV[4..] for each entry the count of its names and
--- values, then these.
+-- ARGV[3] '1' when the lease ends with these entries, ARGV[4..] for each entry its decision, the count of its
+-- names and values, then these. Returns how many entries are on the stream, then the place and the decision
+-- of each that was sent for another decision.
 -- Redis checks its memory at the start only: it adds all or none.
 -- A relay whose lease has ended read its entries too long ago: it sends nothing.
--- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres.
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-local at = 4
+-- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres, or for a
+-- decision that Postgres has lost.
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return {0} end
+local at, found = 4, {#KEYS - 2}
 for i = 3, #KEYS do
-  local last = at + tonumber(ARGV[at])
-  if redis.call('EXISTS', KEYS[i]) == 0 then
-    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))
-    redis.call('SET', KEYS[i], '1', 'EX', ARGV[2])
+  local last, sent_as = at + 1 + tonumber(ARGV[at + 1]), redis.call('GET', KEYS[i])
+  if not sent_as then
+    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 2, last))
+    redis.call('SET', KEYS[i], ARGV[at], 'EX', ARGV[2])
+  elseif sent_as ~= ARGV[at] then
+    found[#found + 1], found[#found + 2] = i - 3, sent_as
   end
   at = last + 1
 end
 if ARGV[3] == '1' then redis.call('DEL', KEYS[2]) end
-return #KEYS - 2
+return found
 """
 SENT: Final = """#!lua flags=allow-oom
--- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns 1 or 0 for each mark, nothing when the lease ended:
+-- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns each mark's value, nothing when the lease ended:
 -- while it lives, no request of an earlier relay can still set a mark.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
 local found = {}
-for i = 2, #KEYS do found[#found + 1] = redis.call('EXISTS', KEYS[i]) end
+for i = 2, #KEYS do found[#found + 1] = redis.call('GET', KEYS[i]) end
 return found
 """
 
@@ -82,6 +86,7 @@ class OutgoingEntry:
 
     Attributes:
         mark: unique id of the entry within its stream.
+        decision: kept in the mark.
         key: deduplication key for readers.
         attributes: further fields of the entry, beside ``key`` and ``data``.
     """
@@ -89,6 +94,7 @@ class OutgoingEntry:
     mark: str
     key: str
     body: Mapping[str, object]
+    decision: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def fields(self, stream: str, signing_key: bytes | None) -> tuple[str | bytes, ...]:
@@ -151,9 +157,14 @@ class OnceStream:
 
 
 class Lease:
-    """One relay's right to send on a stream; ``OnceStream.lease`` gives it."""
+    """One relay's right to send on a stream; ``OnceStream.lease`` gives it.
+
+    Attributes:
+        sent_as: of entries that had been sent for another decision: this decision, by mark.
+    """
 
     def __init__(self, stream: OnceStream, token: str) -> None:
+        self.sent_as: dict[str, str] = {}
         self._stream = stream
         self._token = token
         self._has_ended = False
@@ -189,14 +200,14 @@ class Lease:
             raise
         return sent
 
-    async def sent(self, marks: Sequence[str]) -> frozenset[str] | None:
-        """The marks of entries that were put on the stream; None when the lease has ended."""
+    async def sent(self, marks: Sequence[str]) -> list[str | None] | None:
+        """The decision of each mark, None for entries not on the stream; None when the lease has ended."""
         stream = self._stream
         keys = [stream.lease_key, *map(stream.mark_key, marks)]
         found = await stream.sent(keys=keys, args=[self._token])
         if len(found) != len(marks):
             return None
-        return frozenset(mark for mark, present in zip(marks, found, strict=True) if present)
+        return [None if value is None else value.decode() for value in found]
 
     async def end(self) -> None:
         """Release the lease; the lease expires when Redis does not answer."""
@@ -216,9 +227,13 @@ class Lease:
         args: list[str | bytes | int] = [self._token, MARK_TTL_S, int(ends)]
         for entry in entries:
             fields = entry.fields(name, self._stream.signing_key)
-            args += [len(fields), *fields]
+            args += [entry.decision, len(fields), *fields]
         try:
-            return int(await self._stream.send(keys=keys, args=args))
+            found = await self._stream.send(keys=keys, args=args)
         except OutOfMemoryError:
             await self._require_reserve()
-            return int(await self._stream.send_over_limit(keys=keys, args=args))
+            found = await self._stream.send_over_limit(keys=keys, args=args)
+        present, *others = found
+        for place, sent_as in zip(others[::2], others[1::2], strict=True):
+            self.sent_as[entries[place].mark] = sent_as.decode()
+        return int(present)

@@ -58,6 +58,7 @@ class RelayedRows(Generic[Row]):
         log_postponed: logs the type of the error of a server that did not answer.
         look_s: pause between two looks of a relay, and after such an error.
         webhook: the type of the event that webhooks get for each row that was sent; None: no event.
+        webhook_key: ``WebhookEvent.key`` of a row.
         is_subscribed: whether an endpoint may want the event of a row.
         withdrawn: ``WebhookEvent.withdrawn`` of a row.
     """
@@ -68,6 +69,7 @@ class RelayedRows(Generic[Row]):
     log_postponed: Callable[[str], None]
     look_s: float
     webhook: WebhookType | None = None
+    webhook_key: Callable[[Row], str] = lambda _row: ""
     is_subscribed: Callable[[Row], bool] = lambda _row: True
     withdrawn: Callable[[Row], str | None] = lambda _row: None
 
@@ -172,6 +174,8 @@ async def send_waiting(
             sent = [row for row, _ in entries[:present]]
             for each in (_entries(rows, batch.sent_before, aside), entries[:present]):
                 await _store_events(batch.connection, rows, each, now())
+            others = [(row, lease.sent_as.get(entry.mark)) for row, entry in entries[:present]]
+            await batch.sent_for_others({row.row_id: other for row, other in others if other is not None})
             if sent:
                 await batch.delivered([row.row_id for row in sent], now())
     if not batch.complete or present < len(entries):
@@ -215,7 +219,7 @@ def _event(rows: RelayedRows[Row], row: Row, entry: OutgoingEntry, at: datetime)
     return WebhookEvent(
         user_id=row.user_id,
         conversation_id=row.conversation_id,
-        key=entry.mark,
+        key=rows.webhook_key(row),
         body=entry.body,
         created_at=at,
         withdrawn=rows.withdrawn(row),

@@ -20,6 +20,7 @@ from tasks.sending.entry_types import REPLY, ReplyEntry
 from tasks.sending.once_stream import Lease, OnceStream, OutgoingEntry
 from tasks.sending.relay import RelayedRows, send_waiting
 from worker.model import Scope
+from worker.webhooks.signing import message_id
 from worker.webhooks.types import WebhookType
 
 log = structlog.get_logger(__name__)
@@ -62,10 +63,18 @@ def _waiting(
     return outbox.waiting_replies(pool, limit, now, _were_sent(lease))
 
 
+def reply_mark(user_id: str, event_id: str) -> str:
+    """The id of an event's reply within the reply stream: the same for every decision on the event.
+
+    Postgres may come back without a decision whose reply was sent, and the event is then decided again.
+    """
+    return message_id(user_id, WebhookType.REPLY_CREATED, event_id)
+
+
 def _were_sent(lease: Lease) -> WereSent:
-    async def sent(decisions: Sequence[UUID]) -> frozenset[UUID] | None:
-        found = await lease.sent([str(decision_id) for decision_id in decisions])
-        return None if found is None else frozenset(map(UUID, found))
+    async def sent(events: Sequence[tuple[str, str]]) -> list[UUID | None] | None:
+        found = await lease.sent([reply_mark(*each) for each in events])
+        return None if found is None else [UUID(each) if each else None for each in found]
 
     return sent
 
@@ -86,7 +95,8 @@ def _entry(reply: WaitingReply) -> OutgoingEntry:
         created_at=reply.created_at.isoformat(),
         **reply.metadata,
     )
-    return REPLY.entry(body, mark=body.decision_id, at=body.created_at)
+    mark = reply_mark(reply.user_id, reply.event_id)
+    return REPLY.entry(body, mark=mark, at=body.created_at)
 
 
 REPLY_ROWS: Final[RelayedRows[WaitingReply]] = RelayedRows(
@@ -96,6 +106,7 @@ REPLY_ROWS: Final[RelayedRows[WaitingReply]] = RelayedRows(
     log_postponed=lambda error: log.warning("delivery_postponed", error=error),
     look_s=2.0,
     webhook=WebhookType.REPLY_CREATED,
+    webhook_key=lambda row: row.event_id,
     is_subscribed=lambda row: row.is_subscribed,
     withdrawn=lambda row: row.withdrawn,
 )

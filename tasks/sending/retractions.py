@@ -38,4 +38,5 @@ RETRACTION_ROWS: Final[RelayedRows[Retraction]] = RelayedRows(
     log_postponed=lambda error: log.warning("retraction_postponed", error=error),
     look_s=5.0,  # each look is one index scan; the undo window before it is 60 s
     webhook=WebhookType.REPLY_RETRACTED,
+    webhook_key=lambda row: str(row.review_id),
 )

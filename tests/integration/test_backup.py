@@ -165,7 +165,7 @@ class Overtaken(Redis):
         """The keys; afterwards the relay has sent."""
         yield from super().scan_iter(*args, **options)
         if options["match"].startswith(f"{{{REPLIES}}}") and not self.exists(f"{marks_of(REPLIES)}late"):
-            self.set(f"{marks_of(REPLIES)}late", "1")
+            self.set(f"{marks_of(REPLIES)}late", "of", ex=60)
             self.xadd(REPLIES, {"key": "shop/late", "ce_id": "late"})
             self.xadd(REPLIES, {"ce_id": b"\xff"})  # of another program
 
@@ -183,6 +183,7 @@ def test_a_reply_sent_while_marks_are_saved_is_not_sent_again(
 
         assert redis.xlen(REPLIES) == 2
         assert redis.ttl(f"{marks_of(REPLIES)}late") > 0
+        assert redis.get(f"{marks_of(REPLIES)}late") == b"of"
 
 
 def test_a_restore_refuses_servers_that_are_not_empty(

@@ -323,13 +323,22 @@ def test_the_page_shows_the_assessment_and_what_to_learn(engine: Running) -> Non
     assert "A prepared text was sent instead of the draft" in headline(page)
 
 
+def test_the_page_names_the_lost_decision_whose_reply_was_sent(engine: Running) -> None:
+    """Its text may differ from the one that is shown."""
+    row, lost = engine.decide(engine.account(documents=HOURS), QUESTION), uuid4()
+    with psycopg.connect(engine.url, autocommit=True) as connection:
+        connection.execute("UPDATE outbox SET sent_as = %s WHERE decision_id = %s", (lost, row["id"]))
+
+    assert f"The author got the reply of decision {lost}" in read(visited(engine.url, row))
+
+
 def test_the_page_says_what_became_of_the_reply_by_webhook(engine: Running) -> None:
     """A reply on its stream whose webhook was cancelled."""
     user_id = engine.account(documents=HOURS)
     row = engine.decide(user_id, QUESTION)
     without = read(visited(engine.url, row))
     with psycopg.connect(engine.url, autocommit=True) as connection:
-        connection.execute(CANCELLED_DELIVERY, {"user_id": user_id, "key": str(row["id"]), "id": uuid4()})
+        connection.execute(CANCELLED_DELIVERY, {"user_id": user_id, "key": row["event_id"], "id": uuid4()})
     shown = re.sub(r"\s+", " ", read(visited(engine.url, row)))
 
     assert "Webhook:" not in without

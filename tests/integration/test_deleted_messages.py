@@ -61,7 +61,7 @@ async def test_webhooks_hear_of_a_reply_that_was_cancelled_after_a_killed_relay_
     await shop.relay()
 
     query = "SELECT body ->> 'text' AS text FROM outgoing_events WHERE type = 'reply.created' AND key = %s"
-    assert shop.rows(query, str(made.decision_id)) == [{"text": "A colleague will answer here."}]
+    assert shop.rows(query, made.event.event_id) == [{"text": "A colleague will answer here."}]
 
 
 async def test_a_deletion_without_retractions_keeps_that_of_a_reviewer(shop: Shop) -> None:

@@ -400,6 +400,18 @@ def test_a_reply_waits_and_is_delivered(shell: Shell, database_url: str) -> None
     assert (before["reply"]["state"], after["reply"]["state"]) == ("waiting", "delivered")
 
 
+def test_a_reply_that_was_sent_for_a_lost_decision_names_it(shell: Shell, database_url: str) -> None:
+    """The author may have read another text."""
+    decided, lost = replied(), uuid4()
+    record(database_url, decided)
+    sent = "UPDATE outbox SET delivered_at = now(), sent_as = %s WHERE event_id = %s"
+    rows(database_url, sent, lost, decided.event.event_id)
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+
+    assert f" as decision {lost}, which the database lost" in shown
+    assert explained(shell, decided.event.event_id)["reply"]["sent_as"] == str(lost)
+
+
 def test_a_reply_that_is_too_late_is_held_back(shell: Shell, database_url: str) -> None:
     """The relay cancels it."""
     now = datetime.now(UTC)

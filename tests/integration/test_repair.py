@@ -31,6 +31,7 @@ from tests.support.repairs import (
     fixed,
     looked,
     lose_entry,
+    mark_of,
     marks,
     new_database,
     opened_world,
@@ -155,11 +156,11 @@ def test_a_reply_that_redis_lost_is_sent_once(world: World) -> None:
     """And one that it still has is not sent again."""
     kept = delivered(world)
     lost = delivered(world)
-    lose_entry(world, REPLIES, str(lost.decision_id))
+    lose_entry(world, REPLIES, mark_of(lost))
     world.repair("--fix", Breach.REPLY_NOT_ON_STREAM, "--yes")
     deliver(world)
 
-    assert marks(world, REPLIES) == [str(kept.decision_id), str(lost.decision_id)]
+    assert marks(world, REPLIES) == [mark_of(kept), mark_of(lost)]
 
 
 @pytest.mark.parametrize("world", [1], indirect=True)

@@ -15,9 +15,11 @@ import pytest
 from cli.exit_codes import ExitCode
 from db import outbox
 from db.access_log import LogEntry, LoggedAction
+from db.answers.records import EVENT_PREFIX
 from db.answers.sending import store_answer
 from db.backup.restored import repeat_sends
 from db.repair.model import Breach, FoundBreach
+from tasks.sending.replies import reply_mark
 from tests.support.breaches import MAKERS, endings_missing, reply_sent_unmarked, retry_lost, sent_twice
 from tests.support.decided import answer_to
 from tests.support.pools import in_pool
@@ -30,6 +32,7 @@ from tests.support.repairs import (
     fixed,
     looked,
     lose,
+    mark_of,
     marks,
     new_world,  # noqa: F401  # the fixture ``world``
     record,
@@ -69,7 +72,7 @@ def test_only_the_named_reply_is_recorded_as_delivered(world: World) -> None:
         }
         for each in (named, other, late)
     ]
-    assert [row["key"] for row in webhooks] == [str(named.decision_id)]
+    assert [row["key"] for row in webhooks] == [named.event.event_id]
     assert len(world.sql("SELECT 1 FROM messages WHERE role = 'assistant'")) == 3
 
 
@@ -159,19 +162,19 @@ def fixed_meanwhile(
         return repairing.result()
 
 
-def set_mark(world: World, decision_id: str) -> None:
+def set_mark(world: World, made: Decision) -> None:
     """As the script of a relay that sends the reply."""
-    world.redis.set(f"{{{REPLIES}}}:sent:{decision_id}", "1")
+    world.redis.set(f"{{{REPLIES}}}:sent:{mark_of(made)}", str(made.decision_id))
 
 
 def test_a_reply_that_a_relay_sends_meanwhile_is_not_sent_again(world: World) -> None:
     """Its mark came while the repair waited for the relay."""
-    made = str(delivered(world).decision_id)
+    made = delivered(world)
     lose(world, REPLIES)
     found = asyncio.run(looked(world, Breach.REPLY_NOT_ON_STREAM))
     done = fixed_meanwhile(world, Breach.REPLY_NOT_ON_STREAM, found, lambda: set_mark(world, made))
 
-    assert [each.subject for each in found] == [made]
+    assert [each.subject for each in found] == [str(made.decision_id)]
     assert done == set()
     assert world.sql("SELECT 1 FROM outbox WHERE delivered_at IS NULL") == []
 
@@ -302,7 +305,8 @@ def test_a_persons_answer_to_a_flagged_message_is_sent_again(world: World) -> No
     lose(world, REPLIES)
     flagged_edit(world, made)
 
-    assert [row["subject"] for row in done.rows] == sent == [str(answer.answer_id)]
+    assert [row["subject"] for row in done.rows] == [str(answer.answer_id)]
+    assert sent == [reply_mark("acme", f"{EVENT_PREFIX}{answer.answer_id}")]
     assert [row for row in world.repair().rows if row["breach"] == KIND] == []
 
 
@@ -321,4 +325,4 @@ def test_a_restored_database_does_not_send_a_reply_again_that_was_taken_back(wor
     deliver(world)
 
     assert taken_back == []
-    assert marks(world, REPLIES) == [str(other.decision_id)]
+    assert marks(world, REPLIES) == [mark_of(other)]

@@ -120,6 +120,52 @@ async def test_a_reply_that_was_sent_is_retracted_when_its_message_is_deleted(
     assert row["history"] == []
 
 
+def lose_decision(database_url: str, made: Decision) -> None:
+    """Postgres comes back as it was before this decision."""
+    with psycopg.connect(database_url) as owner:
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        owner.execute("DELETE FROM ai_decisions WHERE id = %s", (made.decision_id,))
+        for table in ("event_keys", "outbox", "messages"):
+            owner.execute(f"DELETE FROM {table} WHERE decision_id = %s".encode(), (made.decision_id,))
+
+
+@pytest.mark.parametrize("taken", [True, False])
+async def test_a_reply_of_a_decision_that_postgres_lost_is_not_sent_again(
+    source: Pool, redis: Redis, database_url: str, taken: bool
+) -> None:
+    """The row names the decision whose reply was sent, also where people took the conversation since."""
+    lost = await approved(source)
+    await drain(source, redis)
+    lose_decision(database_url, lost)
+    again = reply_to(lost.event, reply="From ten to five.")
+    await record_decision(source, again)
+    if taken:
+        await take(source, again)
+    entries = await drain(source, redis)
+    with psycopg.connect(database_url) as owner:
+        query = "SELECT delivered_at IS NOT NULL, cancel_reason, sent_as FROM outbox WHERE decision_id = %s"
+        row = owner.execute(query, (again.decision_id,)).fetchone()
+
+    assert (entries, row) == (1, (True, None, lost.decision_id))
+
+
+async def test_after_a_loss_of_postgres_the_reply_to_an_edit_is_sent(
+    source: Pool, redis: Redis, database_url: str
+) -> None:
+    """The edit is an event of its own."""
+    lost = await approved(source)
+    await drain(source, redis)
+    lose_decision(database_url, lost)
+    edit = replace(lost.event, event_id=f"{lost.event.event_id}-edit", type=EventType.MESSAGE_EDITED)
+    for event in (lost.event, edit):
+        await record_decision(source, reply_to(event))
+    entries = [entry["data"]["event_id"] for entry in await stream_entries(redis, REPLIES)]
+    await drain(source, redis)
+    later = [entry["data"]["event_id"] for entry in await stream_entries(redis, REPLIES)]
+
+    assert (entries, later) == ([lost.event.event_id], [lost.event.event_id, edit.event_id])
+
+
 async def test_a_disclosure_that_a_relay_sent_before_it_died_is_not_sent_again(
     source: Pool, redis: Redis
 ) -> None:
@@ -155,6 +201,6 @@ async def test_webhooks_know_a_reply_that_was_recorded_after_its_cancelling(
     await drain(source, redis)
     with psycopg.connect(database_url, row_factory=dict_row) as owner:
         query = "SELECT body ->> 'text' AS text, withdrawn FROM outgoing_events WHERE key = %s AND type = %s"
-        rows = owner.execute(query, (str(made.decision_id), "reply.created")).fetchall()
+        rows = owner.execute(query, (made.event.event_id, "reply.created")).fetchall()
 
     assert rows == [{"text": "An AI writes.\n\nFrom nine to six.", "withdrawn": withdrawn}]

@@ -13,7 +13,8 @@ from redis.asyncio import Redis
 
 from db import outbox
 from db.pool import Pool
-from tasks.sending.once_stream import OnceStream, OutgoingEntry
+from tasks.sending.once_stream import OnceStream
+from tasks.sending.replies import REPLY_ROWS
 
 
 async def stream_entries(redis: Redis, stream: str) -> list[dict[str, Any]]:
@@ -27,10 +28,9 @@ class Killed(Exception):
     """Ends a relay where SIGKILL would."""
 
 
-async def none_sent(decisions: Sequence[UUID]) -> frozenset[UUID]:
+async def none_sent(events: Sequence[tuple[str, str]]) -> list[UUID | None]:
     """No relay put any of these replies on the stream."""
-    del decisions
-    return frozenset()
+    return [None] * len(events)
 
 
 async def send_and_die(source: Pool, redis: Redis, stream: str, now: datetime) -> None:
@@ -42,5 +42,5 @@ async def send_and_die(source: Pool, redis: Redis, stream: str, now: datetime) -
         ):
             assert lease is not None
             assert batch is not None
-            await lease.put([OutgoingEntry(mark=str(row.decision_id), key="", body={}) for row in batch.rows])
+            await lease.put([REPLY_ROWS.entry(row) for row in batch.rows])
             raise Killed

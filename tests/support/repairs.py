@@ -30,7 +30,7 @@ from tasks.repair.kinds import BY_NAME, find_all
 from tasks.repair.kinds import repair as put_right
 from tasks.sending.escalations import escalation_rows
 from tasks.sending.relay import Relay
-from tasks.sending.replies import REPLY_ROWS
+from tasks.sending.replies import REPLY_ROWS, reply_mark
 from tasks.sending.retractions import RETRACTION_ROWS
 from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import connect
@@ -186,6 +186,11 @@ def marks(world: World, stream: str) -> list[str]:
     """The ids of the entries of an outgoing stream."""
     entries: Any = world.redis.xrange(stream)
     return [fields["ce_id"] for _, fields in entries]
+
+
+def mark_of(made: Decision) -> str:
+    """The id of the entry of a decision's reply."""
+    return reply_mark(made.event.user_id, made.event.event_id)
 
 
 def lose(world: World, *streams: str) -> None:
