@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,6 +31,10 @@ ALGORITHMS: Final = frozenset(
 LEEWAY_S: Final = 60
 """Largest accepted difference of the provider's clock."""
 TIMEOUT_S: Final = 10.0
+WHOLE_S: Final = 20.0
+"""All requests of one step, also to a provider that sends its answers byte by byte."""
+MOST_BYTES: Final = 1_048_576
+"""Largest answer, which is not compressed; documents and key sets have some kB."""
 DISCOVERED_FOR_S: Final = 3600.0
 FETCH_KEYS_EVERY_S: Final = 30.0
 """A token with an unknown key makes us fetch keys, at most this often."""
@@ -37,6 +43,7 @@ LOGOUT_AGE_S: Final = 300.0
 """Oldest logout token; one is remembered for that long, so that it works once."""
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+METHODS: Final = "token_endpoint_auth_methods_supported"
 SCOPE: Final = "openid email profile"
 
 
@@ -170,19 +177,21 @@ class OpenIdProvider:
             raise IdentityRejected("expected jti, and sub or sid")
         return ProviderLogout(subject=named["sub"], session=named["sid"], token_id=named["jti"])
 
-    def _client(self, metadata: Mapping[str, Any]) -> AsyncOAuth2Client:
-        """A client that authenticates in a way that the discovered provider accepts.
+    @asynccontextmanager
+    async def _client(self, metadata: Mapping[str, Any]) -> AsyncIterator[AsyncOAuth2Client]:
+        """A client that authenticates in a way that the discovered provider accepts, for ``WHOLE_S``.
 
         Raises:
-            IdentityUnavailable: the environment names a proxy that cannot be used.
+            IdentityUnavailable: the time is over, an answer is nested too deeply or has a number without end,
+                or the environment names a proxy that cannot be used.
         """
         try:
             proxy = environment_proxy(self.issuer)
         except ProxyUnusable as error:
             raise IdentityUnavailable(str(error), kind="proxy") from error
-        methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        methods = metadata.get(METHODS, ["client_secret_basic"])
         method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
-        return AsyncOAuth2Client(
+        client = AsyncOAuth2Client(
             self._client_id,
             self._client_secret,
             token_endpoint_auth_method=method if self._client_secret else "none",
@@ -194,7 +203,14 @@ class OpenIdProvider:
             trust_env=False,  # httpx2 ends every request where a variable names a SOCKS proxy
             proxy=proxy,
             verify=trusted_certificates(),
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [_limit]},
         )
+        try:
+            async with asyncio.timeout(WHOLE_S), client:
+                yield client
+        except (OverflowError, RecursionError, TimeoutError) as error:
+            raise _unavailable(error) from error
 
     async def _discovered(self) -> dict[str, Any]:
         """The provider's metadata, before any client is made: they say how clients authenticate."""
@@ -207,6 +223,8 @@ class OpenIdProvider:
             raise IdentityUnavailable("discovery: the document names another issuer", kind="malformed")
         if not all(is_safe(found.get(name)) for name in ENDPOINTS):
             raise IdentityUnavailable("discovery: an endpoint is missing or not https", kind="malformed")
+        if not isinstance(found.get(METHODS, []), list):
+            raise IdentityUnavailable(f"discovery: {METHODS} is no list", kind="malformed")
         self._metadata, self._discovered_at = found, time.monotonic()
         return found
 
@@ -264,17 +282,46 @@ class OpenIdProvider:
             known = await _json(client, metadata["userinfo_endpoint"], bearer=tokens["access_token"])
             if known.get("sub") != claims["sub"]:
                 raise IdentityRejected("userinfo and ID token name different subjects")
-        verified = known.get("email_verified") is True and isinstance(known.get("email"), str)
-        subject = claims["sub"]
-        if not isinstance(subject, str) or not 0 < len(subject) <= 255 or "\0" in subject:
+        verified = known.get("email_verified") is True and _is_printable(known.get("email"))
+        subject, session = claims["sub"], claims.get("sid")
+        if not _is_printable(subject) or not 0 < len(subject) <= 255:
             raise IdentityRejected("sub: expected a text of 1 to 255 characters")
-        session = claims.get("sid")
         return Identity(
             issuer=self.issuer,
             subject=subject,
             email=known["email"] if verified else "",
-            session=session if isinstance(session, str) else None,
+            session=session if _is_printable(session) else None,
         )
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of an answer up to ``MOST_BYTES``; an error comes instead of more."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise httpx2.ReadError(f"answer: expected at most {MOST_BYTES} bytes")
+            yield chunk
+
+
+async def _limit(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx2.DecodingError("answer: expected one without compression")
+    assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
+    response.stream = _Body(response.stream)
+
+
+def _is_printable(value: object) -> bool:
+    """Whether Postgres can store it: a text without NUL and without halves of surrogate pairs."""
+    return isinstance(value, str) and value.isprintable()
 
 
 def _is_number(value: object) -> bool:
@@ -289,7 +336,11 @@ def is_safe(url: object) -> bool:
     """Whether a URL is https, or http on this machine."""
     if not isinstance(url, str):
         return False
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 
 

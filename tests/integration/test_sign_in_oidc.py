@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import html
 import re
 import secrets
@@ -553,6 +555,44 @@ async def test_a_socks_proxy_is_named_where_the_provider_is_behind_it(
     await here.begin()
     with pytest.raises(IdentityUnavailable, match=r"^ALL_PROXY: expected http://HOST:PORT"):
         await away_from_here.begin()
+
+
+NESTED = b'{"issuer":' * 100_000
+BROKEN_ANSWERS = {
+    "ReadError": (b"\r\n", b" " * 65_536),
+    "TimeoutError": (b"\r\n", b" "),
+    "TimeoutError of head": (b"X-Name: ", b"a"),
+    "DecodingError": (b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"{}"), b""),
+    "RecursionError": (b"Content-Length: %d\r\n\r\n" % len(NESTED) + NESTED, b""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_broken_answer_of_the_provider_is_an_outage(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It costs neither memory nor a place for longer than a step may take."""
+    from review.services import openid_provider
+
+    monkeypatch.setattr(openid_provider, "WHOLE_S", 0.5)
+    monkeypatch.setattr(provider, "broken", BROKEN_ANSWERS[name])
+    client = OpenIdProvider(provider.issuer, client_id=CLIENT, client_secret=SECRET, redirect_uri="http://a")
+    with pytest.raises(IdentityUnavailable, match=name.partition(" ")[0]):
+        await asyncio.wait_for(client.begin(), 5)
+
+
+@pytest.mark.parametrize(
+    "said", [{"token_endpoint_auth_methods_supported": 5}, {"jwks_uri": "https://[::1"}], ids=str
+)
+async def test_a_malformed_discovery_document_is_an_outage(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, said: dict[str, object]
+) -> None:
+    """It is the provider's defect, not one of this server."""
+    document = provider.metadata() | said
+    monkeypatch.setattr(provider, "metadata", lambda: document)
+    client = OpenIdProvider(provider.issuer, client_id=CLIENT, client_secret=SECRET, redirect_uri="http://a")
+    with pytest.raises(IdentityUnavailable):
+        await client.begin()
 
 
 def test_one_address_cannot_stop_the_sign_ins_of_others(

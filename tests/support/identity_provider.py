@@ -10,10 +10,11 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
@@ -30,6 +31,7 @@ class Provider:
         forge: how the next token is signed: ``right``, ``none``, ``hmac``, or ``stranger``.
         answer: parameters that replace the right ones on the way back.
         down: answer 503 to everything.
+        broken: the start of every answer after its first line, and what follows until the client is gone.
     """
 
     def __init__(self, algorithm: str) -> None:
@@ -42,6 +44,7 @@ class Provider:
         self.answer: dict[str, str] = {}
         self.forge = "right"
         self.down = False
+        self.broken: tuple[bytes, bytes] | None = None
         self.in_userinfo = False
         self.issuer = ""
         self.codes: dict[str, dict[str, str]] = {}
@@ -58,6 +61,13 @@ class Provider:
             "authorization_response_iss_parameter_supported": True,
             "token_endpoint_auth_methods_supported": [self.method],
         }
+
+    def client(self, form: dict[str, str], authorization: str) -> str:
+        """Id and secret of who asks."""
+        scheme, _, secret = authorization.partition(" ")
+        if self.method == "client_secret_post":
+            return f"{form.get('client_id')}:{form.get('client_secret')}"
+        return base64.b64decode(secret).decode() if scheme == "Basic" else ""
 
     def keys(self) -> dict[str, Any]:
         """The public keys."""
@@ -139,6 +149,14 @@ def _encoded(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
+def _send_broken(to: BufferedIOBase, start: bytes, rest: bytes) -> None:
+    with suppress(OSError):
+        to.write(b"HTTP/1.1 200 OK\r\n" + start)
+        for _ in range(10_000 if rest else 0):
+            to.write(rest)
+            time.sleep(0 if len(rest) > 1 else 0.05)
+
+
 @contextmanager
 def running(algorithm: str) -> Iterator[Provider]:
     """The provider, served."""
@@ -157,7 +175,7 @@ def running(algorithm: str) -> Iterator[Provider]:
                     self._send(200, said | {"email_verified": provider.verified} | provider.lies)
                 case "/authorize":
                     self.send_response(302)
-                    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+                    query = dict(parse_qsl(parts.query))
                     self.send_header("Location", provider.authorize(query))
                     self.end_headers()
                 case _:
@@ -165,18 +183,16 @@ def running(algorithm: str) -> Iterator[Provider]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
             form = dict(parse_qsl(body))
-            if provider.method == "client_secret_post":
-                client = f"{form.get('client_id')}:{form.get('client_secret')}"
-            else:
-                client = base64.b64decode(secret).decode() if scheme == "Basic" else ""
-            self._send(*provider.exchange(form, client))
+            self._send(*provider.exchange(form, provider.client(form, self.headers["Authorization"] or "")))
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
         def _send(self, status: int, body: dict[str, Any]) -> None:
+            if provider.broken is not None:
+                _send_broken(self.wfile, *provider.broken)
+                return
             text = json.dumps(body).encode()
             self.send_response(503 if provider.down else status)
             self.send_header("Content-Type", "application/json")
