@@ -50,7 +50,7 @@ async def enter(visit: Visit) -> Response:
 
 
 async def take(visit: Visit, decision_id: UUID, source: AppealSource, text: str) -> TakenAppeal:
-    """Store an appeal by link, or of a person or a token's owner, with its line of the access log.
+    """Store an appeal by link, or of a person or a token's owner, with its one line of the access log.
 
     Raises:
         AppealRefused: see ``compliance.appeals.intake.take_appeal``.
@@ -59,14 +59,14 @@ async def take(visit: Visit, decision_id: UUID, source: AppealSource, text: str)
     new = NewAppeal(decision_id=decision_id, source=source, text=text, entered_by=by)
     async with visit.store.writing() as connection:
         taken = await intake.take_appeal(connection, new, visit.now)
-        detail = {"appeal": str(taken.appeal.id), "source": source, "new": taken.new}
-        await visit.log(
-            LoggedAction.APPEAL,
-            user_id=taken.appeal.user_id,
-            decision_id=decision_id,
-            detail=detail,
-            connection=connection,
-        )
+        if taken.new:
+            await visit.log(
+                LoggedAction.APPEAL,
+                user_id=taken.appeal.user_id,
+                decision_id=decision_id,
+                detail={"appeal": str(taken.appeal.id), "source": source},
+                connection=connection,
+            )
     return taken
 
 

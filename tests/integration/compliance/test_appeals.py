@@ -223,6 +223,8 @@ def test_one_appeal_for_each_decision(desk: Desk) -> None:
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json()["id"] == again.json()["id"]
     assert (other.status_code, other.json()["title"]) == (409, "ALREADY_APPEALED")
+    lines = "SELECT count(*) FROM access_log WHERE decision_id = %s AND action = 'appeal'"
+    assert desk.world.one(lines, decision_id) == 1
 
 
 @pytest.mark.parametrize(
