@@ -28,7 +28,7 @@ class Limits:
 
     Attributes:
         headers_s: from the connection, or the first byte of a later request, to the end of its headers.
-        header_bytes: request line and headers together.
+        header_bytes: request line and headers together; trailers, or what frames a chunk of a body.
         body_s: for the body, in addition to the time for its bytes.
         body_bytes_per_s: slowest allowed body.
         stall_s: while the client reads no byte of a waiting answer.
@@ -65,13 +65,17 @@ class Phase(Enum):
     IDLE = auto()
 
 
+GIVEN_UP: Final = {Phase.HEADERS: 2, Phase.IDLE: 2, Phase.BODY: 1}
+"""Which connections make room for others, the greatest number first."""
+
+
 class LimitedProtocol(HttpToolsProtocol):
     """uvicorn's HTTP/1.1 protocol with limits."""
 
     def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
-        self._phase, self._waited_s, self._received = Phase.HEADERS, 0.0, 0
+        self._phase, self._waited_s, self._received, self._around = Phase.HEADERS, 0.0, 0, 0
         self._stalled_s, self._unsent = 0.0, 0
         self._clock: asyncio.TimerHandle | None = None
 
@@ -93,11 +97,27 @@ class LimitedProtocol(HttpToolsProtocol):
         """Read the data; headers that are too large end the connection."""
         if self._phase is Phase.IDLE:
             self._enter(Phase.HEADERS)
+        self._around += len(data)
         super().data_received(data)
-        if self._phase is Phase.HEADERS:
-            self._received += len(data)
-            if self._received > self._limits.header_bytes:
-                self._end(TOO_LARGE)
+        if self._around > self._limits.header_bytes:
+            self._end(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        """A request; one before the answer to the former ends the parser: each would cost memory."""
+        if self._is_answering:
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+            raise ConnectionAbortedError
+        super().on_message_begin()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, unless an answer is under way, behind which the connection ends."""
+        if not self._is_answering:
+            super().send_400_response(msg)
+
+    @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
 
     def on_headers_complete(self) -> None:
         """The body is next."""
@@ -106,7 +126,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
-        self._received += len(body)
+        self._received, self._around = self._received + len(body), 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -126,15 +146,20 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     @property
-    def idle_wait_s(self) -> float:
-        """Seconds that a connection has waited for a whole request; below 0 once it has one."""
-        return self._waited_s if self._phase in (Phase.HEADERS, Phase.IDLE) else -1.0
+    def is_open(self) -> bool:
+        """Whether it costs anything: also one that ends when its client has read the answer."""
+        return not self.transport.is_closing() or self.transport.get_write_buffer_size() > 0
+
+    @property
+    def wait(self) -> tuple[int, float]:
+        """2 while it waits for a request, 1 for its body, 0 once it has all; and for how many seconds."""
+        return GIVEN_UP.get(self._phase, 0), self._waited_s
 
     def _enter(self, phase: Phase) -> None:
-        self._phase, self._waited_s, self._received = phase, 0.0, 0
+        self._phase, self._waited_s, self._received, self._around = phase, 0.0, 0, 0
 
     def _over_limit(self) -> bool:
-        """Whether there are too many connections and none of the idle ones could be closed."""
+        """Whether there are too many connections, and each has its whole request."""
         others, client = self._others(), client_network(_host(self))
         same_host = [each for each in others if client and client_network(_host(each)) == client]
         if len(same_host) >= self._limits.per_address and not self._trusted():
@@ -143,7 +168,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _others(self) -> list[LimitedProtocol]:
         found = cast("set[LimitedProtocol]", self.connections)
-        return [each for each in found if each is not self and not each.transport.is_closing()]
+        return [each for each in found if each is not self and each.is_open]
 
     def _trusted(self) -> bool:
         """Whether a trusted proxy made the connection: it forwards the requests of many clients."""
@@ -152,9 +177,10 @@ class LimitedProtocol(HttpToolsProtocol):
         return bool(self.client) and any(ip_address(_host(self)) in each for each in named)
 
     def _tick(self) -> None:
-        if self.transport.is_closing():
-            return
         self._clock = self.loop.call_later(TICK_S, self._tick)
+        self._watch_reading()
+        if self.transport.is_closing():  # when the client has read what waits
+            return
         expects_data = self._phase is not Phase.BODY or not self.cycle.waiting_for_100_continue
         if expects_data and not self.flow.read_paused:  # else the server does not read
             self._waited_s += TICK_S
@@ -165,7 +191,6 @@ class LimitedProtocol(HttpToolsProtocol):
             allowed_s = limits.body_s + self._received / limits.body_bytes_per_s
             if self._waited_s >= allowed_s:
                 self._end(b"" if self.cycle.response_started else TIMEOUT)
-        self._watch_reading()
 
     def _watch_reading(self) -> None:
         """End a connection whose client does not read the answer."""
@@ -192,9 +217,9 @@ def _host(connection: LimitedProtocol) -> str:
 
 
 def _close_longest_idle(connections: list[LimitedProtocol]) -> bool:
-    """Close the connection that has waited longest for a whole request; False when there is none."""
-    longest = max(connections, key=lambda each: each.idle_wait_s)
-    if longest.idle_wait_s < 0:
+    """Close the connection that has waited longest, an upload last; False when none waits."""
+    longest = max(connections, key=lambda each: each.wait)
+    if not longest.wait[0]:
         return False
     longest.transport.abort()
     return True

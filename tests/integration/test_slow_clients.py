@@ -129,6 +129,54 @@ def test_headers_without_end_are_refused(port: int) -> None:
     assert received.startswith(b"HTTP/1.1 431 ")
 
 
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begins", "drop"),
+    [(CHUNKED + b"0\r\n", b"X-A: b\r\n"), (CHUNKED + b"0\r\nX-A: ", b"a"), (CHUNKED + b"1;", b"a=b;")],
+    ids=["trailers", "a trailer", "an extension of a chunk"],
+)
+def test_what_stands_around_a_body_has_a_size(port: int, begins: bytes, drop: bytes) -> None:
+    """A parser keeps trailers until the end, at twelve bytes of memory for each."""
+    with connected(port) as client:
+        client.sendall(begins)
+        received, took_s = dripped(client, drop * 1_000)
+
+    assert received.startswith(b"HTTP/1.1 431 ") or not received  # it was still being sent to
+    assert took_s < QUICK.body_s
+
+
+def test_headers_behind_a_request_whose_answer_is_not_read_have_a_size(port: int) -> None:
+    """The connection waits for no request then."""
+    with connected(port) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nX-A: ")
+        with pytest.raises(OSError):  # it is not read any more, or was ended
+            client.sendall(b"a" * 20_000_000)
+
+
+def test_of_requests_that_are_sent_at_once_the_first_is_answered(port: int) -> None:
+    """Then the connection ends: clients repeat the others on a new one, and none costs memory meanwhile."""
+    with connected(port) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000)
+        received, took_s = dripped(client, b"")
+
+    assert (received.count(b"HTTP/1.1 "), received.count(b"HTTP/1.1 200 ")) == (1, 1)
+    assert took_s < QUICK.headers_s
+
+
+def test_bodies_that_do_not_come_make_room(port: int) -> None:
+    """The one that has waited longest for its body, when no other waits for a request."""
+    with ExitStack() as held:
+        clients = [held.enter_context(connected(port)) for _ in range(QUICK.per_address)]
+        for client in clients:
+            client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        time.sleep(0.2)
+        answer = httpx2.get(f"http://127.0.0.1:{port}/", trust_env=False)
+
+    assert answer.status_code == 200
+
+
 def test_a_slow_upload_that_keeps_its_pace_is_taken(port: int) -> None:
     """It may last far longer than the time for a body without bytes."""
     with connected(port) as client:
@@ -154,6 +202,23 @@ def test_a_client_that_does_not_read_its_answer_is_given_up() -> None:
         client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         assert read_some(client).startswith(b"HTTP/1.1 200 ")
         eventually(lambda: not server.server_state.connections, "the server to end the connection")
+
+
+def test_a_connection_that_is_closed_behind_an_unread_answer_ends() -> None:
+    """It waits for its client no longer than others, and counts as one of its address."""
+    impatient = dataclasses.replace(QUICK, stall_s=3)
+    with running(impatient) as server, connected(port_of(server)) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert read_some(client).startswith(b"HTTP/1.1 200 ")
+        client.sendall(b"GET / HTTP/1.1\r\nX-A: " + b"a" * 9_000)
+        eventually(lambda: any(each.transport.is_closing() for each in connections(server)), "the refusal")
+        assert [each.is_open for each in connections(server)] == [True]
+        eventually(lambda: not connections(server), "the server to end the connection")
+
+
+def connections(server: uvicorn.Server) -> list[Any]:
+    """Those of a server."""
+    return list(server.server_state.connections)
 
 
 def ended(client: socket.socket) -> bool:
