@@ -95,8 +95,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.NOT_SENT,
         file="tasks/sending/once_stream.py",
-        right="redis.call('EXISTS', KEYS[i]) == 0",
-        wrong="redis.call('EXISTS', KEYS[i]) == 2",
+        right="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 2, last))\n",
+        wrong="",
     ),
     Mutation(
         law=Law.NOT_SENT,
@@ -132,7 +132,7 @@ MUTATIONS: Final = (
         law=Law.SENT_TWICE,
         file="tasks/sending/once_stream.py",
         right="    redis.call('XADD', KEYS[1]",
-        wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n"
+        wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 2, last))\n"
         "    redis.call('XADD', KEYS[1]",
     ),
     Mutation(
