@@ -13,11 +13,13 @@ from worker.model import Passage
 PASSAGES = (
     ("Mill Lane branch", "Open Monday to Friday 8:30 to 18:00. Phone 01 555 0142."),
     ("Quay Street branch", "Open Tuesday to Saturday 10:00 to 19:00. Phone 01 555 0177."),
-    ("Prices 2025", "Basic service €45. Gift card €20."),
-    ("Prices 2026", "Basic service €52. Full service €110."),
+    ("Prices 2025", "Basic service €45. Gift card €20. Children ride free."),
+    ("Prices 2026", "Basic service €52. Full service €110. Children ride free."),
     ("Prices 2027", "Basic service €58. Full service €120."),
     ("Lines", "Line 4: departures at 7:15 and 18:00.\n\nLine 9: departures at 8:00 and 17:20."),
     ("Wypożyczalnia", "Sklep przy Lipowej\n\nCzynny do 20:00.\n\nSklep na dworcu\n\nCzynny do 22:00."),
+    ("Holidays", "Our branches are open on 24 December until 13:00."),
+    ("Hours", "Museum\n\nMonday to Friday: 9:00 to 17:00\n\nCafé\n\nMonday to Friday: 8:30 to 18:00"),
     ("Returns", "Unused goods can be returned within 30 days. A repair takes three days."),
     ("Complaints and instructor change", "A change is free up to 14 days before the start of the course."),
     ("Easter courses", "Withdrawal is free up to 21 days before the start of the course."),
@@ -26,6 +28,11 @@ PASSAGES = (
 WRONG = {
     "branch": ("when is quay st open", "We are open until 18:00.", "Open Monday to Friday 8:30 to 18:00"),
     "phone": ("phone of mill lane??", "Call 01 555 0177.", "Phone 01 555 0177"),
+    "branch that the draft names": (
+        "when does mill lane close",
+        "The Mill Lane branch closes at 19:00.",
+        "Open Tuesday to Saturday 10:00 to 19:00",
+    ),
     "last year": ("whats a basic service", "A basic service costs €45.", "Basic service €45"),
     "next year": ("whats a basic service", "A basic service costs €58.", "Basic service €58"),
     "label with a number": ("last bus of line 4?", "It leaves at 17:20.", "departures at 8:00 and 17:20"),
@@ -43,6 +50,23 @@ RIGHT = {
         "not quay street, when is mill lane open",
         "We are open until 18:00.",
         "Open Monday to Friday 8:30 to 18:00",
+    ),
+    "day of all branches": (
+        "is quay street open on 24 december",
+        "Yes, until 13:00.",
+        "open on 24 December until 13:00",
+    ),
+    "named day of all branches": (
+        "is quay street open on 24 december",
+        "Yes, the Quay Street branch is open until 13:00.",
+        "open on 24 December until 13:00",
+    ),
+    "year of the title": ("full service?", "In 2026 a full service costs €110.", "Full service €110"),
+    "the same in both years": ("do children pay", "No, children ride free.", "Children ride free"),
+    "days below a heading": (
+        "when is the museum open",
+        "It opens at 9:00.",
+        "Monday to Friday: 9:00 to 17:00",
     ),
     "another matter": (
         "can i return what i bought in quay street",

@@ -160,7 +160,7 @@ def test_a_quote_from_elsewhere_is_not_found(quote: str) -> None:
 
 
 def test_a_paragraph_ends_at_an_empty_line() -> None:
-    """A list or a table is one paragraph; a quote of a title has its title only."""
+    """A list or a table is one paragraph, below its title; a quote of a title has its title only."""
     passage = (
         "Prices",
         "Keys take two weeks.\n\n| key | 18 euros |\n| lock | 9 euros |\n\nClosed on Sunday.",
@@ -168,7 +168,7 @@ def test_a_paragraph_ends_at_an_empty_line() -> None:
     found = [located(quote, [passage]) for quote in ("lock | 9 euros", "prices")]
     paragraphs = [whole_paragraph(each, [passage]) for each in found if each is not None]
 
-    assert paragraphs == ["| key | 18 euros |\n| lock | 9 euros |"]
+    assert paragraphs == ["Prices\n| key | 18 euros |\n| lock | 9 euros |"]
     assert whole_paragraph(Quote(passage=1, start=None, end=None), [passage]) == "Prices"
 
 

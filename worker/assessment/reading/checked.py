@@ -191,12 +191,12 @@ def whole_clauses(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
 
 
 def whole_paragraph(quote: Quote, passages: Sequence[tuple[str, str]]) -> str:
-    """The paragraph, list or table around the quote, which may give a number that the quote lacks."""
+    """Title, and paragraph, list or table around the quote, which may give a number that the quote lacks."""
     title, text = passages[quote.passage - 1]
     if quote.start is None or quote.end is None:
         return title
     before, after = text.rfind(_PARAGRAPH_END, 0, quote.start), text.find(_PARAGRAPH_END, quote.end)
-    return text[max(0, before) : after if after >= 0 else len(text)].strip()
+    return f"{title}\n{text[max(0, before) : after if after >= 0 else len(text)].strip()}"
 
 
 @once

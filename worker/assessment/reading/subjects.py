@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from worker.assessment.reading.dates import without_date_names
+from worker.assessment.reading.dates import MONTHS, covered_dates, without_date_names
 from worker.assessment.reading.languages import content_of
 from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.names import PREFIX
@@ -30,7 +30,8 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
     """A word of the subject that a question names, where the quotes say of another one what is said of it.
 
     It names it by half of the words that the other one lacks, or by a number. None where question or draft
-    name the subject of the quotes too. Of years alone it means that of its day, or the last before it.
+    name the subject of the quotes too, or the draft that of the question where their names have no word in
+    common: "Holidays" may be of each branch. Of years alone it means that of its day, or the last before it.
     """
     rivals = _named_sections(request.question, request.written, request.passages)
     if not rivals:  # as for most questions
@@ -40,20 +41,30 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
     ours = frozenset().union(*(subject for _, subject, _ in parts))
     before = (text[start:end] for (start, _, _), (_, text, _, end) in zip(parts, places, strict=True))
     asked, said, quoted = map(_names, (request.question, " ".join(request.sentences), "\n".join(before)))
-    claims = [_words(without_date_names(text[start:end])) - ours for _, text, start, end in places]
+    pieces = (text[start:end] for _, text, start, end in places)
+    claims = [(each, _words(without_date_names(each)) - ours) for each in pieces]
     for named, (_, theirs, text) in rivals:
         only, words = ours - theirs, named - ours
         if not all(map(_YEAR.search, only)):
-            words = frozenset(each for each in words - said - quoted if not _YEAR.fullmatch(each))
+            named_too = quoted if ours & theirs else quoted | said
+            words = frozenset(each for each in words - named_too if not _YEAR.fullmatch(each))
         own = frozenset(filter(str.isalpha, theirs - ours))
         is_named = 2 * len(words & own) >= len(own) or not all(map(str.isalpha, words))
-        if only and words and is_named and only.isdisjoint(asked | said):
-            parallel = _words(text)
-            if any(
-                2 * len(each & parallel) >= len(each) and asked.isdisjoint(each - parallel) for each in claims
-            ):
-                return min(words)
+        is_other = bool(only and words) and is_named and only.isdisjoint(asked | said)
+        if is_other and any(_is_said_otherwise(*each, asked, text) for each in claims):
+            return min(words)
     return None
+
+
+def _is_said_otherwise(piece: str, words: Words, asked: Words, text: str) -> bool:
+    """Whether the text of a section speaks of what a piece of another one says, in other words."""
+    parallel = _words(text)
+    return (
+        2 * len(words & parallel) >= len(words)
+        and asked.isdisjoint(words - parallel)
+        and covered_dates(piece) & MONTHS <= covered_dates(text)
+        and piece not in text
+    )
 
 
 @once
@@ -70,7 +81,7 @@ def _named_sections(
 
 @lru_cache(maxsize=512)  # passages: 1 MB
 def _sections(title: str, text: str) -> tuple[PassagePart, ...]:
-    found = [(max(each.start() - 1, 0), each[1]) for each in _HEAD.finditer(f"\n{text}")]
+    found = [(max(each.start() - 1, 0), without_date_names(each[1])) for each in _HEAD.finditer(f"\n{text}")]
     starts = [(0, ""), *found, (len(text), "")]
     return tuple((at, _names(f"{title}\n{head}"), text[at:end]) for (at, head), (end, _) in pairwise(starts))
 
