@@ -13,6 +13,12 @@ from worker.assessment.reading.verbatim import is_verbatim
 from worker.assessment.text.words import split_sentences
 
 WRONG = {
+    "time in words": ("It opens at half past six.", "It opens at 18:00."),
+    "german time in words": ("Es öffnet um halb sieben.", "Es öffnet um 19:00 Uhr."),
+    "other million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500 đồng"),
+    "price like a time": ("It costs $6.30.", "It opens at 6:30."),
+    "length like an hour": ("Keep 2 m away.", "It opens at 14:00."),
+    "other holiday": ("Dr. Klein works on Christmas Day.", "Dr. Meier works on 25 December."),
     "single name": ("Oslo", "Our shop is in Bergen."),
     "added sentence": ("The shop has a private jet in Norway.", "The shop opens at 9 am."),
     "flipped no": (
@@ -77,6 +83,20 @@ WRONG = {
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
 }
 RIGHT = {
+    "christmas": ("We're closed on Christmas Day.", "25 December: closed"),
+    "french christmas": ("Nous fermons le jour de Noël.", "Fermé le 25 décembre"),
+    "time in words": ("It opens at half past six.", "It opens at 18:30."),
+    "quarter in words": ("It opens at a quarter to nine.", "It opens at 8:45."),
+    "german time in words": ("Es öffnet um halb sieben.", "Es öffnet um 18:30 Uhr."),
+    "dutch time in words": ("Het begint om kwart over negen.", "Het begint om 21.15 uur."),
+    "spanish time in words": ("Abre a las seis y media.", "Abre a las 18:30."),
+    "dutch range": ("Op woensdag zijn we open.", "Maandag tot en met zaterdag open"),
+    "date with a slash": ("Cerrado el 25 de diciembre.", "Cerrado: 25/12"),
+    "vietnamese million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500.000 đồng"),
+    "chinese ten thousand": ("价格是1万元。", "价格10000元"),
+    "korean ten thousand": ("가격은 3만 원입니다.", "가격 30,000원"),
+    "time with a dot": ("Si apre alle 18.30.", "Si apre alle 18:30."),
+    "time with a colon": ("Saat 18:30'da açılır.", "Saat 18.30'da açılır."),
     "form of address": ("Please ask for Ms Schneider.", "Contact: Frau Schneider"),
     "thousands of money": ("It costs 1.500 euros.", "The price is €1,500."),
     "decimals of a weight": ("The parcel has 1.5 kg.", "Weight of the parcel: 1.500 kg"),

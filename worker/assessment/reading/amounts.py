@@ -21,7 +21,6 @@ from worker.assessment.reading.units import (
     BARE,
     TEMPERATURES,
     THING,
-    UNITS,
     Amounts,
     amounts,
     is_converted,
@@ -46,8 +45,8 @@ DURATIONS: Final = frozenset({"day", "week", "month", "year"})
 LEAST_TABLE: Final = 3
 """Amounts with one unit that are a table; two may be one range ("14 to 30 days")."""
 NONE_STATED: Final[Amounts] = frozenset()
-MEASURED: Final = frozenset(UNITS - {"hour", "day", "month"})
-"""Units that a bare hour or minute of a time, or a number of a calendar day, cannot have."""
+OF_TIMES: Final = BARE | {"hour", "day", "month"}
+"""Units that the hour or minute of a time, or a number of a calendar day, may have."""
 
 
 def missing_figures(
@@ -97,7 +96,7 @@ def missing_figures(
     unknown = [
         (readings, unit)
         for readings, unit in doubted
-        if (unit in MEASURED or readings.isdisjoint(bare))
+        if (unit not in OF_TIMES or readings.isdisjoint(bare))
         and (unit not in BARE or readings.isdisjoint(counts))
         and not any(number in readings and unit in {its_unit, *BARE} for number, its_unit in ordinals)
         and not _is_example(readings, sentence)
@@ -203,8 +202,11 @@ def _is_between(readings: frozenset[str], unit: str, known: Sequence[Figures]) -
 
 
 def _hours(times: frozenset[int]) -> frozenset[str]:
-    """Hours and minutes of times as bare numbers: "9 to 17"."""
-    return frozenset(str(part) for time in times for part in (time // 60, time // 60 % 12, time % 60))
+    """Times, their hours and their minutes as bare numbers: "18.30", "9 to 17", "seis y media"."""
+    parts = [(hour, time % 60) for time in times for hour in (time // 60, time // 60 % 12)]
+    dotted = (f"{hour}.{minute:02}".rstrip("0") for hour, minute in parts if minute)
+    halves = (f"{hour}.5" for hour, minute in parts if minute == 30)
+    return frozenset((*(str(each) for pair in parts for each in pair), *dotted, *halves))
 
 
 def _calendar(text: str) -> frozenset[str]:

@@ -30,6 +30,8 @@ WORKING_DAYS: Final = frozenset(f"day{number}" for number in range(5))
 WEEKEND: Final = frozenset({"day5", "day6"})
 EVERY_DAY: Final = WORKING_DAYS | WEEKEND
 YEAR_MONTHS: Final = 12
+LEAST_RANGE: Final = 3
+"""Days or months that are a range; of fewer, a spelling that is not known here may name others."""
 MONTHS: Final = frozenset(f"month{number}" for number in range(1, 13))
 
 
@@ -70,21 +72,22 @@ def missing_dates(
 ) -> list[str]:
     """The dates of a sentence that its ground does not have, apart from a month of a counted day.
 
-    A day or month that stands elsewhere in the passages must not replace those of the quotes. What is closed
-    or excepted may be what the quotes leave out: closed on Mondays, where it is open from Tuesday to Sunday.
+    Days and months of other passages, or of the question where nothing is denied, must not replace those of
+    the quotes. What is closed or excepted may be what the quotes leave out: Monday, of Tuesday to Sunday.
     """
     said = named_dates(sentence) | numeric_months(sentence, sure=True)
-    if not said:
-        return []
-    doubted = said - covered_dates(quoted) - covered_dates(asked)
+    stated = covered_dates(quoted) if said else said
+    doubted = said - stated
     if not doubted:  # as of most sentences
         return []
     doubted &= named_dates(without_known_days(sentence, "", written)[0]) | numeric_months(sentence, sure=True)
-    missing = doubted - covered_dates(passages) - _near_dates(written)
+    repeated = covered_dates(asked)
+    missing = doubted - repeated - covered_dates(passages) - _near_dates(written)
+    denied = any(denies(folded_text(each), language_of(each)) for each in (sentence, quoted))
     for kind in (EVERY_DAY, MONTHS):
-        of_quotes = named_dates(quoted) & kind
+        of_quotes = stated & kind
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
-            missing |= doubted & kind
+            missing |= doubted & kind - (repeated if denied or len(of_quotes) < LEAST_RANGE else frozenset())
     if missing:
         counted = counted_days(f"{quoted}\n{passages}\n{asked}\n{written}")
         missing -= {f"month{month}" for month, _ in counted} | _left_out(sentence, quoted)
@@ -153,7 +156,7 @@ def _is_month(folded: str, match: re.Match[str]) -> bool:
 @once
 def counted_days(text: str) -> frozenset[tuple[int, int]]:
     """(month, day) of every calendar day that lies an amount of days of a text from one of its own."""
-    dates = _calendar_days(text)
+    dates = calendar_days(text)
     if not dates:
         return frozenset()
     minutes = [value for base, value in figures(text).amounts if base == "minute"]
@@ -195,7 +198,7 @@ def _ordinals() -> Mapping[str, int]:
     return found
 
 
-def _calendar_days(text: str) -> set[date]:
+def calendar_days(text: str) -> set[date]:
     """The days that a text names as "1 June" or "June 1", in a leap year and in another."""
     return {
         date(year, month, day)
@@ -236,10 +239,10 @@ def _several_days() -> tuple[re.Pattern[str], Mapping[str, frozenset[str]]]:
 
 
 _RANGE: Final = re.compile(
-    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터|по|إلى|الى|حتى)"
-    r"\s*(?:the\s|zum\s|la\s)?(?:(?:end|start|beginning|middle|ende|anfang|mitte|fin|début|mi|fine|inizio|metà"
-    r"|finales|mediados|final|fim|meados|eind|begin|końca|początku|połowy)[\s-](?:of\s|de\s|di\s)?(?:the\s)?"
-    r"|\d{1,2}(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?)?"
+    r"s?\.?\s*(?:-|–|—|to|until|till|through|thru|bis|à|au|a|al|hasta|até|tot|do|đến|到|至|から|〜|~|부터|по|إلى|الى|حتى"
+    r"|tot en met|t/m)\s*(?:the\s|zum\s|la\s)?(?:(?:end|start|beginning|middle|ende|anfang|mitte|fin|début"
+    r"|mi|fine|inizio|metà|finales|mediados|final|fim|meados|eind|begin|końca|początku|połowy)[\s-]"
+    r"(?:of\s|de\s|di\s)?(?:the\s)?|\d{1,2}(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?)?"
 )
 """Between the first and the last of several days or months: "November to the end of February"."""
 

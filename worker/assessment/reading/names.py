@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from worker.assessment.reading.cldr_names import language_names, short_day_names
-from worker.assessment.reading.dates import AMBIGUOUS, named_dates
+from worker.assessment.reading.dates import AMBIGUOUS, MONTHS, calendar_days, covered_dates, named_dates
 from worker.assessment.reading.languages import denies, language_of, same_language
 from worker.assessment.reading.units import is_unit
 from worker.assessment.reading.zones import ZONES
@@ -37,14 +37,17 @@ MOST_BEFORE: Final = 40
 def missing_names(sentence: str, *, draft: str, quoted: str, ground: str) -> list[str]:
     """Words written as names inside a sentence that the ground does not have in any form.
 
-    Nor may names that the quotes lack stand in place of those that they have and the draft leaves out.
+    Nor may names that the quotes lack stand in place of those that they have and the draft leaves out. One
+    may name a calendar day of the quotes that the draft does not: Christmas.
     A draft that is one word in capitals names something, except yes and no.
     """
     alone = _ALONE.fullmatch(sentence)
     if alone is not None and sentence == draft and not _is_answer(sentence):
         return _unknown([alone[1]], ground)
     beyond = _unknown(_names(sentence), quoted)
-    return _unknown(beyond, ground) or _replacing(beyond, sentence, draft, quoted)
+    of_day = beyond and calendar_days(quoted) and MONTHS.isdisjoint(covered_dates(draft))
+    unknown = [] if of_day else _unknown(beyond, ground)
+    return unknown or _replacing(beyond, sentence, draft, quoted)
 
 
 def _unknown(names: Sequence[str], text: str) -> list[str]:

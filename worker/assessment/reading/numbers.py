@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -12,8 +11,9 @@ from typing import Final
 
 from icu4py.messageformat import MessageFormat
 
+from worker.assessment.reading.digits import in_digits
 from worker.assessment.reading.languages import language_of
-from worker.assessment.reading.units import MONEY, Amounts, amounts, unit_beside
+from worker.assessment.reading.units import BARE, MONEY, Amounts, amounts, unit_beside
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import folded_text, list_words
 
@@ -21,19 +21,12 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))
 _THOUSANDS: Final = re.compile(r"[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(
     r"(?<![\d.,])(?P<hour>2[0-4]|[01]?\d)(?:(?P<sign>[:.h])(?P<minute>[0-5]\d)(?!\d|[.,]\d))?"
-    r"(?:\s?(?P<half>[ap])\.?\s?m\b|\s?(?P<word>uhr\b|o'?clock\b|h\b|giờ\b|heures?\b|(?:時|时|點|点|시)(?!間|间|간))"
+    r"(?:\s?(?P<half>[ap])\.?\s?m\b|\s?(?P<word>uhr\b|o'?clock\b|h\b|giờ\b|heures?\b|uur\b|(?:時|时|點|点|시)(?!間|间|간))"
     r"(?:\s?(?P<after>[0-5]?\d)(?:分|분)?|(?P<thirty>半|반))?)?",
     re.IGNORECASE,
 )
-_VIETNAMESE_DAY: Final = re.compile(r"\bthứ (?:[2-7]|hai|ba|tư|năm|sáu|bảy)\b")
-"""A day of the week or an ordinal; neither is an amount."""
-_HOURS: Final = re.compile(r"h\b|giờ|heure")
+_HOURS: Final = re.compile(r"h\b|giờ|heure|uur")
 """Words of a time of day that also count hours."""
-_METRES: Final = re.compile(r"(?<![\d.,])(\d)\s?m\s?(\d\d)(?!\w)")
-"""A height in French and Spanish: "1m75"."""
-_THOUSAND: Final = re.compile(r"(?<![\w.,])(\d{1,4})k(?!\w)")
-"""Thousands as people type prices: "260k"."""
-_FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _RANGE: Final = re.compile(
     r"\s*(?:-|–|—|~|〜|×|x|to|or|and|bis|oder|und|à|ou|et|a|o|y|e|al|do|tot|đến|hoặc|到|至|或|から)\s*"
 )
@@ -46,7 +39,6 @@ _AND_A_HALF: Final = re.compile(
 )
 """After a number, or the word that it counts: "two and a half hours", "deux heures et demie"."""
 _HALF_ENDING: Final = re.compile(r"(?:einhalb|[eë]nhalf)$")
-_HALF_SIGN: Final = re.compile(r"(?<=\d)(?:\s?½|\s1/2(?!\d))")
 _DAY_OF_DATE: Final = re.compile(r"(\d{1,2})\.(?:0?[1-9]|1[0-2])")
 """Day and month that "15.01.2027" and "15.01." begin with."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -81,7 +73,7 @@ class Figures:
         numbers: every number as all its possible readings ("1.000" is 1 or 1000), in the order of the text.
         units: the unit of each number, "" where none is certain.
         times: minutes after midnight of every time of day that is written as one.
-        possible_times: the same of numbers that are either hours or a time ("19 heures"), which are numbers.
+        possible_times: the same of numbers that may be a time ("19 heures", "18.30"), which are numbers.
     """
 
     numbers: tuple[frozenset[str], ...] = ()
@@ -109,9 +101,7 @@ def figures(text: str) -> Figures:
     """The numbers and times of day of a text; a time is no number."""
     sure: set[int] = set()
     possible: set[int] = set()
-    folded = _METRES.sub(r"\1.\2 m", _VIETNAMESE_DAY.sub(" ", _plain_digits(folded_text(text))))
-    folded = _HALF_SIGN.sub(".5", _THOUSAND.sub(r"\g<1>000", folded))
-    plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), folded)
+    plain = _CLOCK.sub(lambda found: _without_time(found, sure, possible), in_digits(text))
     places = [
         (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
         for each in _NUMBER.finditer(plain)
@@ -145,19 +135,14 @@ def _with_half(plain: str, place: tuple[int, int, frozenset[str]]) -> tuple[int,
     return start, half.end() if half["directly"] else end, halves or readings
 
 
-def _plain_digits(text: str) -> str:
-    """The text with its digits of any script as 0 to 9."""
-    if text.isascii():
-        return text
-    return _FOREIGN_DIGIT.sub(lambda found: str(unicodedata.digit(found[0])), text)
-
-
 def _without_time(found: re.Match[str], sure: set[int], possible: set[int]) -> str:
     """A space for a time of day, which is added to the times; other text unchanged."""
     sign = found["minute"] and found["sign"]
-    if not (found["half"] or found["word"] or (sign and sign != ".")):
-        return found[0]
     hour = int(found["hour"])
+    if not (found["half"] or found["word"] or (sign and sign != ".")):
+        if sign and unit_beside(found.string, *found.span()) in {*BARE, "hour"}:
+            possible.add((hour * 60 + int(found["minute"])) % DAY_MINUTES)
+        return found[0]
     if found["half"]:
         hour = hour % 12 + (12 if found["half"].lower() == "p" else 0)
     minute = 30 if found["thirty"] else int(found["minute"] or found["after"] or 0)

@@ -1,4 +1,4 @@
-"""Dates as notices abbreviate them: "Mo–Fr", "Sat 10–14", "T2–T7", "8 Dec", "15.01.2027"."""
+"""Dates as notices abbreviate them: "Mo–Fr", "Sat 10–14", "T2–T7", "8 Dec", "15.01.2027", "25/12"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.assessment.text.wordlists import folded_text, one_of
 
 _NUMERIC_DATE: Final = re.compile(
     r"(?<![\d./-])(?:\d{4}-(?P<iso>0[1-9]|1[0-2])-\d\d"
-    r"|(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?:(?P=sign)(?P<year>\d{4}|\d\d)|\.))(?!\d)"
+    r"|(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?:(?P=sign)(?P<year>\d{4}|\d\d)|\.|(?<=\d\d/\d\d)(?!/)))(?!\d)"
 )
 LEAST_SHORT: Final = 3
 MOST_SHORT: Final = 5

@@ -16,7 +16,6 @@ _CURRENCIES: Final = """euro cent dollar pound yen dong won franc lira zloty riy
     hryvnia shekel dirham baht peso"""
 MONEY: Final = frozenset(_CURRENCIES.split())
 """Units whose amounts have no third decimal: "1,500" of them is one and a half thousand."""
-UNITS: Final = frozenset({"minute", "hour", "day", "week", "month", "year", "percent", "euro", "cent"})
 _FACTORS: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "second": (("minute", 1 / 60),),
     "hour": (("minute", 60),),
