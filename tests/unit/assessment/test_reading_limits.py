@@ -54,6 +54,14 @@ BEYOND = {
         "Après trois semaines, un remboursement n'est plus possible.",
         "Remboursement possible dans les 14 jours.",
     ),
+    "named and closed": ("Sunday?", "On Sundays we're closed.", "Open Monday to Saturday, closed at night"),
+    "range of unknown words": ("Quarta-feira?", "Sim, na quarta-feira.", "Aberto de segunda a sábado"),
+    "days that stand apart": (
+        "Çarşamba?",
+        "Evet, çarşamba günü açığız.",
+        "Hafta içi 9–18, cumartesi ve pazar 10–16",
+    ),
+    "open beside a closed day": ("Tuesday?", "Yes, we're open on Tuesdays.", "Closed on Mondays."),
     "age": ("He is 15", "No, 15-year-olds can't join yet.", "You can join from the age of 16."),
 }
 LEFT_OUT = {
@@ -112,6 +120,26 @@ EXCEPTED = {
         "Is delivery free?",
         "Not always: it's free from £60.",
         "Delivery is £5.95 for orders under £60, and free from £60.",
+    ),
+}
+ON_CONDITION = {
+    "named": ("Dogs?", "Yes, dogs on a lead are welcome.", "Dogs are welcome only on a lead."),
+    "asked": (
+        "Can I return it with the receipt?",
+        "Yes, you can return it.",
+        "You can return goods only with the receipt.",
+    ),
+    "time": ("Saturday?", "Yes, we're open on Saturdays.", "On Saturdays we're open only until 13:00."),
+    "german": ("Hunde?", "Ja, Hunde sind an der Leine erlaubt.", "Hunde sind nur an der Leine erlaubt."),
+    "french": (
+        "On peut annuler ?",
+        "Oui, vous pouvez annuler par écrit.",
+        "Vous pouvez annuler si vous prévenez par écrit.",
+    ),
+    "young enough": (
+        "Does my 5 year old pay?",
+        "No, your child enters free.",
+        "Children under 6 enter free.",
     ),
 }
 TOTALS = {
@@ -185,6 +213,17 @@ WRONG = {
         "Alle Hunde sind auf dem Platz willkommen.",
         "Alle Hunde außer Kampfhunden sind auf dem Platz willkommen.",
     ),
+    "yes to another day": (
+        "Sundays?",
+        "Yes, we're open on Sundays.",
+        "Open Monday to Saturday 9:00 to 18:00",
+    ),
+    "german short days": ("Sonntags?", "Ja, sonntags ist offen.", "Geöffnet Mo–Sa 9 bis 18 Uhr"),
+    "dutch day": ("Zondag?", "Ja, op zondag zijn we open.", "Maandag t/m zaterdag van 9 tot 18 uur"),
+    "turkish day": ("Pazar günü?", "Evet, pazar günü açığız.", "Pazartesiden cumartesiye 9.30–19.00"),
+    "yes to another month": ("In May?", "Yes, in May we're open.", "Open from June to September"),
+    "plain yes": ("A refund?", "Yes, you get a refund.", "You get a refund only if the show is cancelled."),
+    "italian plain yes": ("Il cane?", "Sì, i cani sono ammessi.", "I cani sono ammessi solo al guinzaglio."),
     "yes in another unit": (
         "After 5 weeks?",
         "Yes, you can return it after 5 weeks.",
@@ -247,6 +286,12 @@ def test_a_no_may_say_why_in_the_words_of_the_quotes(kind: str) -> None:
 def test_exceptions_go_the_other_way(kind: str) -> None:
     """A yes to what a no excepts, and "not always", follow."""
     assert _noticed(*EXCEPTED[kind]) == []
+
+
+@pytest.mark.parametrize("kind", ON_CONDITION)
+def test_a_yes_says_on_which_condition(kind: str) -> None:
+    """The draft or the question names what follows "only" or "if"."""
+    assert _noticed(*ON_CONDITION[kind]) == []
 
 
 @pytest.mark.parametrize("kind", TOTALS)
