@@ -306,6 +306,15 @@ def test_wrong_totals_and_limits_are_noticed(kind: str) -> None:
     assert _noticed(*WRONG[kind])
 
 
+def test_a_day_may_head_the_column_of_a_quote() -> None:
+    """Its row does not name the day that the question asks for, but its table does."""
+    quoted = "| Chat | 10:00 |\nCalls are taken from Monday to Friday."
+    table = "| Channel | Sunday |\n|---|---|\n| Chat | 10:00 |"
+
+    assert not _noticed("Sunday?", "On Sundays the chat opens at 10:00.", quoted, beside=f"{table}\n{quoted}")
+    assert _noticed("Sunday?", "On Sundays the chat opens at 10:00.", quoted)
+
+
 def test_a_time_of_the_paragraph_does_not_replace_that_of_the_quotes() -> None:
     """Lunch begins at 12, breakfast ends at 11."""
     quoted = "Breakfast is served until 11:00"

@@ -73,9 +73,9 @@ def says_moment(sentence: str, written: str, passages: str) -> bool:
     said = content_of(without_date_names(sentence))
     if not written or _word_count(said) > MOST_WORDS or not said.isdisjoint(text_units(passages)):
         return False
-    texts = {"draft": sentence, "quoted": written, "asked": ""}
-    days = missing_dates(sentence, **texts, passages="", written=written)
-    return not days and not missing_figures(sentence, **texts, beside="", question="", written=written)
+    texts = {"draft": sentence, "quoted": written, "beside": "", "asked": "", "written": written}
+    days = missing_dates(sentence, **texts, passages="")
+    return not days and not missing_figures(sentence, **texts, question="")
 
 
 def _word_count(units: frozenset[str]) -> int:

@@ -68,12 +68,13 @@ def _between(first: str, last: str) -> set[str]:
 
 
 def missing_dates(
-    sentence: str, *, draft: str, quoted: str, passages: str, asked: str, written: str
+    sentence: str, *, draft: str, quoted: str, beside: str, passages: str, asked: str, written: str
 ) -> list[str]:
     """The dates of a sentence that its ground does not have, apart from a month of a counted day.
 
     Days and months of other passages, or of the question where nothing is denied, must not replace those of
-    the quotes. What is closed or excepted may be what the quotes leave out: Monday, of Tuesday to Sunday.
+    the quotes; a table may head its column with that of the question. What is closed or excepted may be what
+    the quotes leave out: closed on Mondays, where it is open from Tuesday to Sunday.
     """
     said = named_dates(sentence) | numeric_months(sentence, sure=True)
     stated = covered_dates(quoted) if said else said
@@ -84,10 +85,11 @@ def missing_dates(
     repeated = covered_dates(asked)
     missing = doubted - repeated - covered_dates(passages) - _near_dates(written)
     denied = any(denies(folded_text(each), language_of(each)) for each in (sentence, quoted))
+    kept = repeated if denied else repeated & covered_dates(beside)
     for kind in (EVERY_DAY, MONTHS):
         of_quotes = stated & kind
         if of_quotes and of_quotes.isdisjoint(covered_dates(draft)):
-            missing |= doubted & kind - (repeated if denied or len(of_quotes) < LEAST_RANGE else frozenset())
+            missing |= doubted & kind - (kept if len(of_quotes) >= LEAST_RANGE else repeated)
     if missing:
         counted = counted_days(f"{quoted}\n{passages}\n{asked}\n{written}")
         missing -= {f"month{month}" for month, _ in counted} | _left_out(sentence, quoted)

@@ -72,19 +72,10 @@ def disagreements(
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
+    grounds = {"draft": draft, "quoted": quoted, "beside": beside, "asked": asked, "written": written}
     found = {
-        Fact.NUMBER: missing_figures(
-            sentence,
-            draft=draft,
-            quoted=quoted,
-            beside=beside,
-            question=question,
-            asked=asked,
-            written=written,
-        ),
-        Fact.DATE: missing_dates(
-            sentence, draft=draft, quoted=quoted, passages=passages, asked=asked, written=written
-        ),
+        Fact.NUMBER: missing_figures(sentence, **grounds, question=question),
+        Fact.DATE: missing_dates(sentence, **grounds, passages=passages),
         Fact.NAME: missing_names(
             sentence, draft=draft, quoted=quoted, ground=f"{quoted}\n{passages}\n{asked}"
         ),

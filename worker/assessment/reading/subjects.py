@@ -30,8 +30,9 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
     """A word of the subject that a question names, where the quotes say of another one what is said of it.
 
     It names it by half of the words that the other one lacks, or by a number. None where question or draft
-    name the subject of the quotes too, or the draft that of the question where their names have no word in
-    common: "Holidays" may be of each branch. Of years alone it means that of its day, or the last before it.
+    name the subject of the quotes too, or where the draft names that of the question and both names have no
+    word in common: "Holidays" may be those of each branch. Of years alone it means that of its day, or the
+    last before it.
     """
     rivals = _named_sections(request.question, request.written, request.passages)
     if not rivals:  # as for most questions
