@@ -15,6 +15,7 @@ from worker.assessment.text.words import split_sentences
 WRONG = {
     "time in words": ("It opens at half past six.", "It opens at 18:00."),
     "german time in words": ("Es öffnet um halb sieben.", "Es öffnet um 19:00 Uhr."),
+    "other number in words": ("Avise cinquenta e oito horas antes.", "Avise 50 ou 8 horas antes."),
     "other million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500 đồng"),
     "price like a time": ("It costs $6.30.", "It opens at 6:30."),
     "length like an hour": ("Keep 2 m away.", "It opens at 14:00."),
@@ -90,6 +91,9 @@ RIGHT = {
     "german time in words": ("Es öffnet um halb sieben.", "Es öffnet um 18:30 Uhr."),
     "dutch time in words": ("Het begint om kwart over negen.", "Het begint om 21.15 uur."),
     "spanish time in words": ("Abre a las seis y media.", "Abre a las 18:30."),
+    "portuguese number in words": ("Avise quarenta e oito horas antes.", "Avise 48 horas antes."),
+    "polish number in words": ("Kosztuje trzydzieści pięć złotych.", "Kosztuje 35 zł."),
+    "turkish number in words": ("Muayene dokuz yüz lira.", "Muayene 900 TL."),
     "dutch range": ("Op woensdag zijn we open.", "Maandag tot en met zaterdag open"),
     "date with a slash": ("Cerrado el 25 de diciembre.", "Cerrado: 25/12"),
     "vietnamese million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500.000 đồng"),

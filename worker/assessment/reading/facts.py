@@ -90,15 +90,8 @@ def disagreements(
 
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs, but no language detector."""
-    disagreements(
-        "Yes, 2, Monday 9 pm.",
-        draft="Yes.",
-        quoted="No, 9 pm.",
-        beside="No, 9 pm.",
-        passages="All 3.",
-        question="When?",
-        asked="When?",
-    )
+    texts = {"quoted": "No, 9 pm.", "beside": "No, 9 pm.", "passages": "All 3.", "question": "When?"}
+    disagreements("Yes, 2, Monday 9 pm.", draft="Yes.", **texts, asked="When?")
 
 
 _LETTER: Final = r"a-z0-9\u00df-\u00ff"

@@ -50,6 +50,8 @@ _HAN_NUMBER: Final = re.compile(
 _HAN_VALUES: Final = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _HAN_UNITS: Final = {"十": 10, "百": 100, "千": 1000}
 
+_IN_TWO_WORDS: Final = re.compile(r"[2-9]0 \d|\d 100")
+_JOINT: Final = re.compile(r"\s(?:[ey]\s)?")
 SPELLED_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "tr")
 """Languages in Latin letters whose number words ICU spells here; a document may be in any of them."""
 SPELLED_OTHERWISE: Final = ("ru", "ar")
@@ -106,7 +108,7 @@ def figures(text: str) -> Figures:
         (each.start(), each.end(), _digit_readings(each[0]) | _days(each[0], plain[each.end() :][:1]))
         for each in _NUMBER.finditer(plain)
     ]
-    places += [(start, end, frozenset({value})) for start, end, value in _spelled_places(plain)]
+    places += [(start, end, frozenset({value})) for start, end, value in _joined_places(plain)]
     places = sorted(places, key=lambda place: place[0])[:MOST_NUMBERS]
     places = [_with_half(plain, place) for place in places]
     units = [unit_beside(plain, start, end) for start, end, _ in places]
@@ -178,6 +180,18 @@ def _canonical(number: str) -> str:
     if "." in number:
         number = number.rstrip("0").rstrip(".")
     return number.lstrip("0") or "0"
+
+
+def _joined_places(folded: str) -> list[tuple[int, int, str]]:
+    """The same, with two words for one number as one place: "quarenta e oito", "dokuz yüz"."""
+    found: list[tuple[int, int, str]] = []
+    for start, end, value in _spelled_places(folded):
+        first, last, before = found[-1] if found else (0, 0, "")
+        if _IN_TWO_WORDS.fullmatch(f"{before} {value}") and _JOINT.fullmatch(folded, last, start):
+            found[-1] = (first, end, before[0] + value[-2:])
+        else:
+            found.append((start, end, value))
+    return found
 
 
 def _spelled_places(folded: str) -> Iterator[tuple[int, int, str]]:
