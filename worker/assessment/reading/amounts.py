@@ -76,19 +76,17 @@ def missing_figures(
         return fits and has_unit and not _replaces(readings, unit, figures(draft), known, denies=denies)
 
     times = frozenset().union(*(each.times | each.possible_times for each in known))
-    hours = _hours(times)
-    numbers = hours | units.keys()
     doubted = [each for each in said.units_of() if not stands(*each)]
     late = [
         time
         for time in said.times
-        if (not _is_known(time, times, numbers) or _replaces_time(time, figures(draft), known))
+        if (not _is_known(time, times, units) or _replaces_time(time, figures(draft), known))
         and time not in figures(written).times
     ]
     if not doubted and not late:  # most sentences need nothing else
         return []
     worded = _in_words(f"{quoted}\n{beside}\n{question}")
-    bare = hours | _calendar(f"{quoted}\n{question}")
+    bare = _hours(times) | _calendar(f"{quoted}\n{question}")
     earlier = figures(asked)
     counts = frozenset().union(*(each for each, unit in earlier.units_of() if unit in BARE))
     ordinals = counted_ordinals(quoted)
@@ -224,9 +222,9 @@ def _is_example(readings: frozenset[str], sentence: str) -> bool:
     return any(min(values) < value < max(values) for value in said)
 
 
-def _is_known(time: int, times: frozenset[int], numbers: frozenset[str]) -> bool:
+def _is_known(time: int, times: frozenset[int], numbers: Mapping[str, set[str]]) -> bool:
     bare = {str(time // 60), str(time // 60 % 12 or 12)} if time % 60 == 0 else set()
-    return time in times or (time + HALF_DAY) % DAY_MINUTES in times or not numbers.isdisjoint(bare)
+    return time in times or (time + HALF_DAY) % DAY_MINUTES in times or not bare.isdisjoint(numbers)
 
 
 def _replaces_time(time: int, draft: Figures, known: Sequence[Figures]) -> bool:
