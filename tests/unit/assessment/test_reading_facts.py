@@ -99,6 +99,7 @@ RIGHT = {
     "vietnamese million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500.000 đồng"),
     "chinese ten thousand": ("价格是1万元。", "价格10000元"),
     "korean ten thousand": ("가격은 3만 원입니다.", "가격 30,000원"),
+    "pm in capitals": ("It opens at 6:30 PM.", "It opens at 18:30."),
     "time with a dot": ("Si apre alle 18.30.", "Si apre alle 18:30."),
     "time with a colon": ("Saat 18:30'da açılır.", "Saat 18.30'da açılır."),
     "form of address": ("Please ask for Ms Schneider.", "Contact: Frau Schneider"),
