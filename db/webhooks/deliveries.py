@@ -22,11 +22,11 @@ COLUMNS: Final = """
 """
 LIST: Final = f"""
     SELECT {COLUMNS} FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row
-    WHERE (%(endpoint)s::uuid IS NULL OR d.endpoint_id = %(endpoint)s)
-        AND (%(before)s::bigint IS NULL OR d.id < %(before)s)
+    WHERE {{of_endpoint}} (%(before)s::bigint IS NULL OR d.id < %(before)s)
         AND (%(state)s::text IS NULL OR d.state = %(state)s)
     ORDER BY d.id DESC LIMIT %(limit)s
 """
+"""One endpoint has an index of its own, which a condition for one or all would not use."""
 GET: Final = f"""
     SELECT {COLUMNS}, e.body, d.answer
     FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row WHERE d.id = %(id)s
@@ -115,7 +115,8 @@ async def list_deliveries(
 ) -> tuple[WebhookDelivery, ...]:
     """The newest deliveries of an endpoint, or of all, those with a number below ``before``."""
     values = {"endpoint": endpoint_id, "limit": limit, "state": state, "before": before}
-    return tuple(await fetch_as(source, WebhookDelivery, LIST, values))
+    statement = LIST.format(of_endpoint="d.endpoint_id = %(endpoint)s AND" if endpoint_id else "")
+    return tuple(await fetch_as(source, WebhookDelivery, statement, values))
 
 
 async def get_delivery(source: Pool, delivery_id: int) -> WholeWebhookDelivery | None:
