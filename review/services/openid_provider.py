@@ -320,7 +320,7 @@ async def _limit(response: httpx2.Response) -> None:
 
 
 def _is_printable(value: object) -> bool:
-    """Whether Postgres can store it: a text without NUL and without halves of surrogate pairs."""
+    """Whether it is a text without control characters and halves of surrogate pairs; NUL cannot be stored."""
     return isinstance(value, str) and value.isprintable()
 
 

@@ -57,8 +57,8 @@ class RelayedRows(Generic[Row]):
         log_sent: logs a row that was sent.
         log_postponed: logs the type of the error of a server that did not answer.
         look_s: pause between two looks of a relay, and after such an error.
-        webhook: the type of the event that webhooks get for each row that was sent; None: no event.
-        webhook_key: ``WebhookEvent.key`` of a row.
+        webhook: type and ``WebhookEvent.key`` of the event that webhooks get for each row that was sent;
+            None: no event.
         is_subscribed: whether an endpoint may want the event of a row.
         withdrawn: ``WebhookEvent.withdrawn`` of a row.
     """
@@ -68,8 +68,7 @@ class RelayedRows(Generic[Row]):
     log_sent: Callable[[Row], None]
     log_postponed: Callable[[str], None]
     look_s: float
-    webhook: WebhookType | None = None
-    webhook_key: Callable[[Row], str] = lambda _row: ""
+    webhook: tuple[WebhookType, Callable[[Row], str]] | None = None
     is_subscribed: Callable[[Row], bool] = lambda _row: True
     withdrawn: Callable[[Row], str | None] = lambda _row: None
 
@@ -210,17 +209,18 @@ async def _store_events(
     """Store what is on the stream for webhooks."""
     if rows.webhook is None:
         return
-    events = [_event(rows, row, entry, at) for row, entry in sent if rows.is_subscribed(row)]
+    webhook, key = rows.webhook
+    events = [
+        WebhookEvent(
+            user_id=row.user_id,
+            conversation_id=row.conversation_id,
+            key=key(row),
+            body=entry.body,
+            created_at=at,
+            withdrawn=rows.withdrawn(row),
+        )
+        for row, entry in sent
+        if rows.is_subscribed(row)
+    ]
     if events:
-        await subscriptions.store_events(connection, rows.webhook, events)
-
-
-def _event(rows: RelayedRows[Row], row: Row, entry: OutgoingEntry, at: datetime) -> WebhookEvent:
-    return WebhookEvent(
-        user_id=row.user_id,
-        conversation_id=row.conversation_id,
-        key=rows.webhook_key(row),
-        body=entry.body,
-        created_at=at,
-        withdrawn=rows.withdrawn(row),
-    )
+        await subscriptions.store_events(connection, webhook, events)

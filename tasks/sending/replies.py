@@ -105,8 +105,7 @@ REPLY_ROWS: Final[RelayedRows[WaitingReply]] = RelayedRows(
     log_sent=lambda row: log.info("reply_delivered", event_id=row.event_id, decision_id=str(row.decision_id)),
     log_postponed=lambda error: log.warning("delivery_postponed", error=error),
     look_s=2.0,
-    webhook=WebhookType.REPLY_CREATED,
-    webhook_key=lambda row: row.event_id,
+    webhook=(WebhookType.REPLY_CREATED, lambda row: row.event_id),
     is_subscribed=lambda row: row.is_subscribed,
     withdrawn=lambda row: row.withdrawn,
 )

@@ -37,6 +37,5 @@ RETRACTION_ROWS: Final[RelayedRows[Retraction]] = RelayedRows(
     log_sent=lambda row: log.info("reply_retracted", event_id=row.event_id, decision_id=str(row.decision_id)),
     log_postponed=lambda error: log.warning("retraction_postponed", error=error),
     look_s=5.0,  # each look is one index scan; the undo window before it is 60 s
-    webhook=WebhookType.REPLY_RETRACTED,
-    webhook_key=lambda row: str(row.review_id),
+    webhook=(WebhookType.REPLY_RETRACTED, lambda row: str(row.review_id)),
 )
