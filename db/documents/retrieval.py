@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final
 
+import orjson
 from psycopg import AsyncRawCursor
 from psycopg.types.json import Jsonb
 
 from db.documents.embedding_models import StoredEmbedder, stored_embedder, vector_text
-from db.documents.search_statement import raw_search
+from db.documents.search_statement import search_statement, searches_statement
 from db.documents.vector_index import EXACT_NUMBERS
 from db.pool import Pool, checkout, fetch_rows
-from db.rows import Values
 from worker.batched_calls import BatchedCall, call_batched
 from worker.documents.cleaning import clean_text
 from worker.documents.query import embedded_texts, weighted_words
@@ -113,9 +114,9 @@ class PostgresRetriever:
             "words": list(weights),
             "boosts": list(weights.values()),
             "vectors": None,
-            "labels": Jsonb(dict(labels or {})),
+            "labels": dict(labels or {}),
             "candidates": max(CANDIDATES, 2 * limit),
-            "limit": limit,
+            "most": limit,
             "min_similarity": min_similarity,
         }
         if not query:
@@ -209,36 +210,43 @@ async def _rows(
     Planning takes longer than a search of a small account, so Postgres keeps the plan of an exact one. The
     statement fixes the order of its steps, so a kept plan suits accounts of any size (decision 0056).
     """
-    statement = raw_search(state.embedder, exact=state.exact, labelled=labelled)
-    search = statement.text, tuple(values[name] for name in statement.parameters)
     if state.exact:
-        return await call_batched(source, SEARCHES, search)
+        return await call_batched(source, _exact_searches(state.embedder, labelled=labelled), values)
+    statement = search_statement(state.embedder, exact=False, labelled=labelled)
     async with checkout(source) as connection, connection.transaction():
         for name, value in SCAN.items():
             await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
         # not prepared: it must be planned under these settings
-        return await (await AsyncRawCursor(connection).execute(*search, prepare=False)).fetchall()
+        given = {**values, "labels": Jsonb(values["labels"])}
+        return await (await connection.execute(statement, given, prepare=False)).fetchall()
 
 
-async def _searches(source: Pool, asked: Sequence[tuple[str, Values]]) -> list[list[tuple[Any, ...]]]:
-    """Several searches in one round trip."""
+async def _searches(
+    source: Pool, asked: Sequence[Mapping[str, Any]], *, statement: str
+) -> list[list[tuple[Any, ...]]]:
+    """Several exact searches by one statement."""
     async with checkout(source) as connection:
-        cursors = [AsyncRawCursor(connection) for _ in asked]
-        if len(asked) == 1:
-            await cursors[0].execute(*asked[0])
-        else:
-            async with connection.pipeline():
-                for cursor, search in zip(cursors, asked, strict=True):
-                    await cursor.execute(*search)
-        return [await cursor.fetchall() for cursor in cursors]
+        cursor = await AsyncRawCursor(connection).execute(statement, (orjson.dumps(asked).decode(),))
+        rows = await cursor.fetchall()
+    found: list[list[tuple[Any, ...]]] = [[] for _ in asked]
+    for place, *row in rows:
+        found[place - 1].append(tuple(row))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _exact_searches(
+    embedder: StoredEmbedder | None, *, labelled: bool
+) -> BatchedCall[Pool, Mapping[str, Any], list[tuple[Any, ...]]]:
+    statement = searches_statement(embedder, labelled=labelled)
+    return BatchedCall(together=partial(_searches, statement=statement), most=MOST_SEARCHES)
 
 
 STATES: Final = BatchedCall(together=_states)
-SEARCHES: Final = BatchedCall(together=_searches, most=MOST_SEARCHES)
 
 
 def _passage(row: Sequence[Any], *, by_words: bool) -> Passage:
-    document_id, number, title, text, metadata, similarity, in_words, in_vectors, released = row
+    document_id, number, title, text, metadata, similarity, in_words, in_vectors, released, _ = row
     return Passage(
         passage_id=f"{document_id}#{number}",
         title=title,

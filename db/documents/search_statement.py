@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from db.documents.embedding_models import StoredEmbedder
 
 PARAMETER: Final = re.compile(r"%\((\w+)\)s")
+TYPES: Final = {
+    "user_id": "text",
+    "words": "text[]",
+    "boosts": "float8[]",
+    "vectors": "text[]",
+    "labels": "jsonb",
+    "candidates": "integer",
+    "most": "integer",
+    "min_similarity": "float8",
+}
+"""The parameters of a search and their Postgres types."""
 RANK_CONSTANT: Final = 10
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009); see ``docs/retrieval.md``."""
 VECTOR_WEIGHT: Final = 2.0
@@ -130,21 +140,14 @@ WORDS_ONLY: Final = """, scored AS MATERIALIZED (
     )"""
 PASSAGES: Final = """
     SELECT s.document_id, s.number, coalesce(nullif(c.title, ''), d.title), c.text, d.metadata,
-           s.similarity, s.by_words, s.by_vector, c.flags
+           s.similarity, s.by_words, s.by_vector, c.flags, row_number() OVER best AS place
     FROM scored s
     JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = s.document_id AND c.number = s.number
     JOIN documents d ON d.user_id = %(user_id)s AND d.id = s.document_id
     WHERE s.similarity >= %(min_similarity)s AND (c.flags = '{{}}' OR c.released_at IS NOT NULL)
-    ORDER BY s.score DESC, s.similarity DESC, s.document_id, s.number LIMIT %(limit)s
+    WINDOW best AS (ORDER BY s.score DESC, s.similarity DESC, s.document_id, s.number)
+    ORDER BY place LIMIT %(most)s
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchStatement:
-    """A search as SQL with the parameters ``$1``, ``$2``, ..., and the names of their values."""
-
-    text: str
-    parameters: tuple[str, ...]
 
 
 def search_statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -> str:
@@ -168,9 +171,18 @@ def search_statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: 
 
 
 @lru_cache(maxsize=64)
-def raw_search(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -> SearchStatement:
-    """``search_statement`` for ``AsyncRawCursor``, which does not look for parameters at every search."""
-    named = search_statement(embedder, exact=exact, labelled=labelled)
-    names = tuple(dict.fromkeys(PARAMETER.findall(named)))
-    text = PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", named).replace("%%", "%")
-    return SearchStatement(text=text, parameters=names)
+def searches_statement(embedder: StoredEmbedder | None, *, labelled: bool) -> str:
+    """Several exact searches; parameter ``$1`` is a JSON array with an object of values for each.
+
+    Each row has the place of its search in the array, from 1, before the columns of ``search_statement``. To
+    send each value as a parameter would take longer than to search a small account.
+    """
+    one = search_statement(embedder, exact=True, labelled=labelled).replace("%%", "%")
+    of_row = PARAMETER.sub(lambda match: f"search.{match[1]}", one)
+    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    return f"""
+    SELECT search.place, found.*
+    FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS ({columns})) WITH ORDINALITY
+        AS search ({", ".join(TYPES)}, place)
+    CROSS JOIN LATERAL ({of_row}) AS found ORDER BY search.place, found.place
+    """

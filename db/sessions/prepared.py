@@ -14,13 +14,15 @@ SETTINGS: Final[Mapping[str, str]] = {
     "default_transaction_isolation": "read committed",
     "idle_in_transaction_session_timeout": "600000",
     "idle_session_timeout": "0",
+    "jit": "off",
     "lock_timeout": "0",
     "transaction_timeout": "0",
 }
 """Name -> value in the unit of ``pg_settings``, milliseconds for times.
 
-Under read committed each statement sees what was committed before it: a relay reads replies again under its
-locks. Shorter times would end the transactions of relays and exports; statements have a limit of their own.
+To compile a statement takes longer than to run it: ours seem to have more rows than they have. Under read
+committed each statement sees what was committed before it: a relay reads replies again under its locks.
+Shorter times would end the transactions of relays and exports; statements have a limit of their own.
 ``transaction_timeout`` exists from Postgres 17 on.
 """
 _WANTED: Final = ", ".join(f"('{name}', '{value}')" for name, value in SETTINGS.items())

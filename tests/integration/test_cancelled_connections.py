@@ -8,18 +8,20 @@ from collections.abc import Awaitable, Callable
 import psycopg
 import pytest
 
-from db.documents.retrieval import SEARCHES
+from db.connection import round_of_reads
 from db.pool import Pool, checkout, create_pool
+from db.rows import first_value
 from worker.cancellation import cancel_all
 
 STEPS = 60
 """A call is cancelled after each number of turns of the event loop below this."""
-SEARCH = ("SELECT $1::int", (1,))
 
 
-async def searches(source: Pool) -> None:
-    """Two searches in one round trip."""
-    await SEARCHES.together(source, [SEARCH, SEARCH])
+async def reads(source: Pool) -> None:
+    """Two reads in one round trip."""
+    async with checkout(source) as connection, round_of_reads(connection) as together:
+        for _ in range(2):
+            together.read(first_value(connection, "SELECT 1"))
 
 
 async def inserts(source: Pool) -> None:
@@ -28,7 +30,7 @@ async def inserts(source: Pool) -> None:
         await cursor.executemany("SELECT %s", [(1,), (2,)])
 
 
-@pytest.mark.parametrize("call", [searches, inserts])
+@pytest.mark.parametrize("call", [reads, inserts])
 async def test_a_cancelled_call_leaves_no_open_pipeline(
     call: Callable[[Pool], Awaitable[None]],
     database_url: str,

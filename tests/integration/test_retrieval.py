@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from db.commits.stored_event import look_up_event
 from db.documents import embedding_models, retrieval, storage, vector_index
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.retrieval import PostgresRetriever
-from db.documents.search_statement import search_statement
+from db.documents.search_statement import search_statement, searches_statement
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
 from tests.support.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
@@ -30,6 +31,11 @@ STATEMENTS = [
     *(
         search_statement(embedder, exact=exact, labelled=labelled)
         for embedder, exact, labelled in product((STORED, None), (True, False), (True, False))
+    ),
+    *(
+        searches_statement(embedder, labelled=labelled)
+        for embedder in (STORED, None)
+        for labelled in (True, False)
     ),
     storage.SAME_CONTENT,
     storage.SAME_SOURCE,
@@ -64,9 +70,9 @@ def account() -> str:
 def test_every_table_in_every_statement_is_bound_to_the_account(statement: str) -> None:
     """Each mention of a tenant's table has its own ``user_id = %(user_id)s``, by its alias if it has one.
 
-    A statement about several accounts has the account of its row instead, ``asked.user_id``.
+    A statement about several accounts has the account of its row instead, of ``asked`` or ``search``.
     """
-    statement = statement.replace("asked.user_id", "%(user_id)s")
+    statement = re.sub(r"\b(?:asked|search)\.user_id", "%(user_id)s", statement)
     mentions = re.findall(
         rf"(?:FROM|JOIN|UPDATE)\s+(?:{TENANT_TABLES})\b(?:\s+(?!WHERE|SET|ON)(\w+))?", statement
     )
@@ -106,6 +112,25 @@ async def test_passages_of_another_account_are_never_found(
         found = [await each.search(account, "goods returned thirty days receipt", 50) for each in retrievers]
 
     assert {p.passage_id for each in found for p in each} <= {f"{mine.document_id}#1"}
+
+
+async def test_searches_at_once_find_what_each_finds_alone(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """They share a statement, and none gets the passages of another."""
+    accounts = [f"{account}-{number}" for number in range(6)]
+    async with embedding(sandbox) as model:
+        for each, text in zip(accounts[:4], (RETURNS, SHIPPING, RETURNS + SHIPPING, CHINESE), strict=True):
+            await add(source, text, user_id=each, model=model)
+        retrievers = PostgresRetriever(reader, model.embedder), PostgresRetriever(reader)
+        for retriever in retrievers:
+            asked = [retriever.search(each, "goods returned, parcels, 退货", 5) for each in accounts]
+            alone = [await retriever.search(each, "goods returned, parcels, 退货", 5) for each in accounts]
+            together = await asyncio.gather(*asked)
+
+            assert [each.passages for each in together] == [each.passages for each in alone]
+            found = [tuple(passage.text for passage in each.passages) for each in together]
+            assert len(set(found)) == 5
 
 
 async def test_an_account_without_documents_costs_no_embedding(
@@ -276,7 +301,7 @@ async def test_the_index_is_what_answers_for_a_large_account(
         "boosts": [1.0],
         "vectors": [embedding_models.vector_text([1.0] * active.dimensions)],
         "candidates": 50,
-        "limit": 5,
+        "most": 5,
         "min_similarity": 0.0,
     }
     async with source.connection() as connection, connection.transaction():
