@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import uvloop
 
-from bench.engine import BenchResult, WatchedWorker, measure_events, pipeline_environment, seed, worker
+from bench.engine import IN_FLIGHT, BenchResult, measure_events, seed
+from bench.load import WatchedWorker, environment, worker
 from bench.low_load import CALLS, EVENTS, WARM_UP, Times, bare_calls, times
 from cli.demo.sample_reviewers import add_person
 from cli.deployment.loopback import free_address, status
@@ -100,8 +101,8 @@ def measure(stack: Stack) -> tuple[BenchResult, tuple[Times, Times]]:
     """The cost of checks, and the times at low load: of the upstream calls, and added to them."""
     url, key = free_address(), asyncio.run(api_token(stack.database_url))
     with start() as sandbox:
-        environment = pipeline_environment(stack, sandbox) | {"HUSHGATE_INGEST_RATE": "0"}
-        with worker(["cli", "gateway", "--port", str(urlsplit(url).port)], environment) as watch:
+        variables = environment(stack, sandbox, IN_FLIGHT=IN_FLIGHT, INGEST_RATE=0)
+        with worker(["cli", "gateway", "--port", str(urlsplit(url).port)], variables) as watch:
             watch.until(lambda: status(f"{url}/readyz") == 200)
             before = uvloop.run(bare_calls(sandbox, TWO_CALLS))
             alone = uvloop.run(low_load(url, key))

@@ -7,40 +7,38 @@ run only: machines differ and are not idle.
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
 import psutil
-import psycopg
 from redis import Redis
-from rich.console import Console
 from rich.table import Table
 
+from bench.load import (
+    STREAM,
+    WatchedWorker,
+    add_account,
+    environment,
+    event,
+    has_worker,
+    require_replies,
+    show,
+    worker,
+)
 from bench.noop_celery import app as noop_app
 from cli.stack import Stack
-from db.documents.storage import add_text_document
-from db.pool import create_pool
-from db.schema import migrate
-from sandbox.server import SandboxHandle, start
+from sandbox.server import start
 from tasks.publishing.publish import publish_many
 
-STREAM = "hushgate:events"
 ENGINE_EVENTS = 40_000
 CELERY_EVENTS = 8_000
 PIPELINE_EVENTS = 3_000
 IN_FLIGHT = 1_500
 MODERATION_S, COMPLETION_S = 0.2, 1.0
-NO_JUDGE = {"HUSHGATE_JUDGE": "off"}
+NO_JUDGE = {"JUDGE": "off"}
 OUT = Path("out/bench.json")
 
 
@@ -69,68 +67,6 @@ class BenchResult:
     postgres_ms: float | None = None
 
 
-@dataclass(slots=True)
-class WatchedWorker:
-    """A worker process under observation."""
-
-    process: psutil.Process
-    rss: int = 0
-    waiting_rss: list[int] = field(default_factory=list)
-
-    def family(self) -> list[psutil.Process]:
-        """The worker and its children."""
-        return [self.process, *self.process.children(recursive=True)]
-
-    def cpu_s(self) -> float:
-        """CPU seconds used so far."""
-        times = [each.cpu_times() for each in self.family()]
-        return float(sum(each.user + each.system for each in times))
-
-    def look(self) -> int:
-        """The size; recorded if it is the largest so far."""
-        size = sum(each.memory_info().rss for each in self.family())
-        self.rss = max(self.rss, size)
-        return size
-
-    def until(self, condition: Callable[[], bool], patience_s: float = 600.0) -> None:
-        """Wait for a condition and record the largest size."""
-        deadline = time.monotonic() + patience_s
-        while not condition():
-            self.look()
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {patience_s} s")
-            time.sleep(0.05)
-
-
-@contextmanager
-def worker(words: list[str], environment: dict[str, str]) -> Iterator[WatchedWorker]:
-    """A worker process, ended by SIGTERM."""
-    log = OUT.with_name("bench-worker.log")
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *words], env={**os.environ, **environment}, stdout=output, stderr=output
-        )
-    try:
-        yield WatchedWorker(psutil.Process(process.pid))
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def event(number: int) -> dict[str, str]:
-    """An event in a conversation of its own."""
-    return {
-        "event_id": f"e{number}",
-        "user_id": "u",
-        "scope": "chat",
-        "conversation_id": f"c{number}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "Within how many days may a purchase be returned?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
-
-
 def measure_events(
     name: str, watch: WatchedWorker, events: int, work: Callable[[], int | None]
 ) -> BenchResult:
@@ -155,11 +91,6 @@ def publish(redis: Redis, numbers: range) -> None:
     """Put events on the stream, a thousand a round trip."""
     for first in numbers[::1000]:
         publish_many(redis, [event(number) for number in range(first, min(first + 1000, numbers.stop))])
-
-
-def has_worker(redis: Redis) -> bool:
-    """True when an engine has a heartbeat."""
-    return bool(redis.scard(f"{{{STREAM}}}:workers"))
 
 
 def bare_engine(redis: Redis, redis_url: str) -> BenchResult:
@@ -214,17 +145,17 @@ def pipeline(
     seed(stack)
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with start(options=options) as sandbox:
-        environment = pipeline_environment(stack, sandbox, in_flight) | ({} if judge else NO_JUDGE)
+        variables = environment(stack, sandbox, IN_FLIGHT=in_flight, **({} if judge else NO_JUDGE))
         words = ["tasks", "worker"]
         name = "pipeline, sandbox" if judge else "pipeline, sandbox, judge off"
-        with worker(words, environment) as watch:
+        with worker(words, variables) as watch:
             watch.until(lambda: has_worker(redis))
             postgres = WatchedWorker(psutil.Process(stack.postgres_pid))
             before_s = postgres.cpu_s()
             result = measure_events(name, watch, events, lambda: _pipeline_work(redis, watch, events))
             postgres_ms = round((postgres.cpu_s() - before_s) / events * 1000, 3)
         requests = sandbox.calls("moderations") / (2 * events)
-    _all_replied(stack.database_url, events)
+    require_replies(stack.database_url, events)
     return replace(result, moderation_requests=round(requests, 3), postgres_ms=postgres_ms)
 
 
@@ -236,40 +167,7 @@ def _without_judge() -> BenchResult:
 
 def seed(stack: Stack) -> None:
     """An account with rules and a document."""
-    migrate.upgrade(stack.database_url)
-    with psycopg.connect(stack.database_url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords)"
-            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
-        )
-    asyncio.run(_add_document(stack.database_url))
-
-
-def pipeline_environment(stack: Stack, sandbox: SandboxHandle, in_flight: int = IN_FLIGHT) -> dict[str, str]:
-    """The environment of a whole worker."""
-    return {
-        "DATABASE_URL": stack.database_url,
-        "REDIS_URL": stack.redis_url,
-        "HUSHGATE_MODEL_URL": sandbox.base_url,
-        "HUSHGATE_MODEL_KEY": "none",
-        "HUSHGATE_IN_FLIGHT": str(in_flight),
-        "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
-    }
-
-
-async def _add_document(url: str) -> None:
-    async with create_pool(url, size=1, application="bench", role=None) as source:
-        await add_text_document(source, "u", "Returns", ["A purchase may be returned within thirty days."])
-
-
-def _all_replied(url: str, events: int) -> None:
-    """Check that every event was replied to; events that end early would lower the figures."""
-    with psycopg.connect(url) as connection:
-        query = "SELECT reason_code, count(*) FROM ai_decisions GROUP BY 1"
-        endings: dict[str, int] = dict(connection.execute(query).fetchall())
-    if endings != {"REPLIED": events}:
-        raise AssertionError(f"expected {events} replies, got {endings}")
+    add_account(stack.database_url, flagged_keywords=["spam"])
 
 
 def _pipeline_work(redis: Redis, watch: WatchedWorker, events: int) -> int:
@@ -306,7 +204,6 @@ def table(results: list[BenchResult]) -> Table:
 
 def main() -> None:
     """Run everything; a table on a terminal, JSON in a pipe, JSON in ``out/bench.json`` always."""
-    OUT.parent.mkdir(exist_ok=True)
     with Stack() as stack, Redis.from_url(stack.redis_url) as redis:
         results = [
             bare_engine(redis, stack.redis_url),
@@ -333,23 +230,14 @@ def main() -> None:
             "low_load": [asdict(each) for each in times],
         },
     }
-    OUT.write_text(json.dumps(document, indent=2) + "\n")
-    if sys.stdout.isatty():
-        console = Console()
-        console.print(table([*results, check]))
-        for name, ratio in ratios.items():
-            console.print(f"{name}: {ratio} times the CPU of the engine")
-        name = celery[-1].name
-        console.print(
-            f"a whole decision: the CPU of {decision} empty tasks of {name}, {unread} without a judge"
-        )
-        console.print(
-            f"a check: {round(1000 / check.cpu_ms)} a second and core;"
-            f" {times[1].p50_ms} ms (p50) beside its upstream calls"
-        )
-        console.print(f"moderation: {results[-1].moderation_requests} requests a check")
-    else:
-        print(json.dumps(document))
+    sentences = (
+        *(f"{name}: {ratio} times the CPU of the engine" for name, ratio in ratios.items()),
+        f"a whole decision: the CPU of {decision} empty tasks of {celery[-1].name}, {unread} without a judge",
+        f"a check: {round(1000 / check.cpu_ms)} a second and core;"
+        f" {times[1].p50_ms} ms (p50) beside its upstream calls",
+        f"moderation: {results[-1].moderation_requests} requests a check",
+    )
+    show(document, (table([*results, check]), *sentences), OUT)
 
 
 if __name__ == "__main__":

@@ -8,36 +8,36 @@ machines differ and are not idle.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
 import os
 import statistics
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
-import orjson
-import psycopg
 import typer
 from redis import Redis
-from rich.console import Console
 from rich.table import Table
 
-from bench.engine import STREAM, WatchedWorker, has_worker, worker
+from bench.load import (
+    STREAM,
+    WatchedWorker,
+    add_account,
+    entry_s,
+    environment,
+    event,
+    has_worker,
+    reply_ids,
+    show,
+    worker,
+)
 from cli.stack import Stack
-from db.documents.storage import add_text_document
-from db.pool import create_pool
-from db.schema import migrate
-from sandbox.server import SandboxHandle, start
+from sandbox.server import start
 from tasks.publishing.publish import publish_many
 
-REPLIES = "hushgate:replies"
 MODERATION_S, COMPLETION_S = 0.05, 0.2
 LIGHT_PER_S = 4.0
 BURST, HELD = 6_000, 600
@@ -135,15 +135,14 @@ class Bench:
     def _times(self, published: dict[str, str]) -> list[float]:
         replied, (seconds, micros) = self._replies(published), self.redis.time()
         now = f"{seconds * 1000 + micros // 1000}-0"
-        return [(_ms(replied.get(event, now)) - _ms(entry)) / 1000 for event, entry in published.items()]
+        return [entry_s(replied.get(event, now)) - entry_s(entry) for event, entry in published.items()]
 
     def _ended(self) -> int:
         info = self.redis.xinfo_stream(STREAM)
         return int(info["entries-added"]) - int(info["length"])
 
     def _replies(self, events: dict[str, str]) -> dict[str, str]:
-        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", self.redis.xrange(REPLIES))
-        found = {orjson.loads(fields[b"data"])["event_id"]: entry.decode() for entry, fields in entries}
+        found = reply_ids(self.redis)
         return {event: found[event] for event in events if event in found}
 
     def _light(self, published: dict[str, str]) -> Callable[[int], None]:
@@ -159,10 +158,6 @@ class Bench:
         return send
 
 
-def _ms(entry_id: str) -> int:
-    return int(entry_id.partition("-")[0])
-
-
 def _at_rate(per_s: float, stop: threading.Event, send: Callable[[int], None]) -> None:
     """Call ``send`` with what is due, until stopped."""
     begun, sent = time.monotonic(), 0
@@ -175,58 +170,17 @@ def _at_rate(per_s: float, stop: threading.Event, send: Callable[[int], None]) -
 
 def publish(redis: Redis, account: str, count: int) -> dict[str, str]:
     """Publish events of conversations of their own; event id -> entry id."""
-    marks = [os.urandom(6).hex() for _ in range(count)]
+    events = [event(os.urandom(6).hex(), user_id=account) for _ in range(count)]
     ids: list[str] = []
     for first in range(0, count, 500):
-        ids += publish_many(redis, [_event(account, mark) for mark in marks[first : first + 500]])
-    return dict(zip(marks, ids, strict=True))
-
-
-def _event(account: str, mark: str) -> dict[str, str]:
-    return {
-        "event_id": mark,
-        "user_id": account,
-        "scope": "chat",
-        "conversation_id": f"c{mark}",
-        "message_id": f"m{mark}",
-        "author_id": "a",
-        "text": "Within how many days may a purchase be returned?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
-
-
-def environment(stack: Stack, sandbox: SandboxHandle, places: int) -> dict[str, str]:
-    """The variables of the worker."""
-    return {
-        "DATABASE_URL": stack.database_url,
-        "REDIS_URL": stack.redis_url,
-        "HUSHGATE_MODEL_URL": sandbox.base_url,
-        "HUSHGATE_MODEL_KEY": "none",
-        "HUSHGATE_CLASSIFIERS": DOWN,
-        "HUSHGATE_IN_FLIGHT": str(places),
-        "HUSHGATE_DRAIN_S": "1",
-        "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
-    }
+        ids += publish_many(redis, events[first : first + 500])
+    return {each["event_id"]: entry for each, entry in zip(events, ids, strict=True)}
 
 
 def seed(url: str) -> None:
     """The accounts, each with a document to answer from."""
-    migrate.upgrade(url)
-    insert = (
-        "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-        " stale_reply, moderators) VALUES (%s, true, true, 0, 'send', %s)"
-    )
-    with psycopg.connect(url, autocommit=True) as connection:
-        for account in ACCOUNTS:
-            connection.execute(insert, account)
-    asyncio.run(_add_documents(url))
-
-
-async def _add_documents(url: str) -> None:
-    async with create_pool(url, size=1, application="bench", role=None) as pool:
-        for account, _ in ACCOUNTS:
-            text = "A purchase may be returned within thirty days."
-            await add_text_document(pool, account, "Returns", [text])
+    for account, moderators in ACCOUNTS:
+        add_account(url, account, moderators=moderators)
 
 
 def shown(results: list[FairnessResult]) -> Table:
@@ -244,13 +198,11 @@ def main(
     flood: Annotated[float, typer.Option(help="events per second of the neighbour")] = 250.0,
 ) -> None:
     """Run every situation; a table on a terminal, JSON in a pipe, JSON in ``out/fairness.json`` always."""
-    OUT.parent.mkdir(exist_ok=True)
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
     with Stack() as stack, Redis.from_url(stack.redis_url) as redis, start(options=options) as sandbox:
         seed(stack.database_url)
-        bench = Bench(
-            stack=stack, redis=redis, environment=environment(stack, sandbox, places), seconds=seconds
-        )
+        variables = environment(stack, sandbox, CLASSIFIERS=DOWN, IN_FLIGHT=places, DRAIN_S=1)
+        bench = Bench(stack=stack, redis=redis, environment=variables, seconds=seconds)
         alone = bench.measure(Neighbour(name="alone"))
         burst = bench.measure(Neighbour(name=f"beside a burst of {BURST}", at_once=BURST), alone.p95_s)
         neighbours = (
@@ -260,11 +212,7 @@ def main(
         results = [alone, burst, *(bench.measure(each, alone.p95_s) for each in neighbours)]
     load = round(os.getloadavg()[0], 1)
     document = {"places": places, "load": load, "results": [asdict(each) for each in results]}
-    OUT.write_text(json.dumps(document, indent=2) + "\n")
-    if sys.stdout.isatty():
-        Console().print(shown(results))
-    else:
-        print(json.dumps(document))
+    show(document, [shown(results)], OUT)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from redis.asyncio import Redis as AsyncRedis
 from rich.console import Console
 from rich.table import Table
 
-from bench.engine import STREAM, event, has_worker, pipeline_environment, seed, worker
+from bench.engine import IN_FLIGHT, seed
+from bench.load import REPLIES, STREAM, environment, event, has_worker, worker
 from cli.stack import Stack
 from sandbox.server import SandboxHandle, start
 from tasks.lanes.engine import Engine
@@ -35,7 +36,6 @@ from tasks.shards.clients import connect
 
 EVENTS = 300
 WARM_UP = 30
-REPLIES = "hushgate:replies"
 UpstreamCall = tuple[str, dict[str, Any]]
 """Path and body."""
 CALLS: tuple[UpstreamCall, ...] = (
@@ -119,7 +119,7 @@ def main() -> None:
         woken = times("idle wake-up", uvloop.run(wake_ups(stack.redis_url))[1:])
         redis.flushall()
         seed(stack)
-        with worker(["tasks", "worker"], pipeline_environment(stack, sandbox)) as watch:
+        with worker(["tasks", "worker"], environment(stack, sandbox, IN_FLIGHT=IN_FLIGHT)) as watch:
             watch.until(lambda: has_worker(redis))
             before = uvloop.run(bare_calls(sandbox))
             whole = replied(redis)

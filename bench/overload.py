@@ -9,37 +9,37 @@ entry ids, so one clock counts.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import statistics
-import sys
 import threading
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, cast
 
-import orjson
 import psycopg
 import typer
 from redis import Redis
-from rich.console import Console
 from rich.table import Table
 
-from bench.engine import STREAM, WatchedWorker, has_worker, worker
-from bench.fairness import environment
+from bench.load import (
+    STREAM,
+    WatchedWorker,
+    add_account,
+    entry_s,
+    environment,
+    event,
+    has_worker,
+    reply_ids,
+    show,
+    worker,
+)
 from cli.stack import Stack
-from db.documents.storage import add_text_document
-from db.pool import create_pool
-from db.schema import migrate
 from sandbox.server import SandboxHandle, start
 from tasks.publishing.publish import publish_many
 from worker.model import Shedding
 
-REPLIES: Final = "hushgate:replies"
 MODERATION_S: Final = 0.05
 STEP_S: Final = 0.05
 LOOK_S: Final = 0.5
@@ -50,11 +50,6 @@ WARM_UP, MEASURED = 2, 8
 """Messages for each place."""
 PER_CONVERSATION: Final = 3
 OUT: Final = Path("out/overload.json")
-INSERT: Final = """
-    INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,
-        burst_window_s, stale_reply, shedding, reply_max_age_s)
-    VALUES (%s, true, true, true, 0, 'send', %s, %s)
-"""
 ENDINGS: Final = """
     SELECT d.event_id, d.scope, d.reason_code, o.event_id IS NOT NULL
     FROM ai_decisions d LEFT JOIN outbox o USING (user_id, event_id) WHERE d.user_id = %s
@@ -118,10 +113,14 @@ class OverloadBench:
         self.redis.flushall()
         self.backlog, self.oldest_s = 0, 0.0
         account = f"{shedding.value}-{os.urandom(3).hex()}"
-        with psycopg.connect(self.stack.database_url, autocommit=True) as connection:
-            connection.execute(INSERT, (account, shedding.value, self.max_age_s))
-        asyncio.run(_add_document(self.stack.database_url, account))
-        variables = environment(self.stack, self.sandbox, self.places)
+        add_account(
+            self.stack.database_url,
+            account,
+            ai_enabled_for_comments=True,
+            shedding=shedding.value,
+            reply_max_age_s=self.max_age_s,
+        )
+        variables = environment(self.stack, self.sandbox, IN_FLIGHT=self.places, DRAIN_S=1)
         with worker(["tasks", "worker"], variables) as watch:
             watch.until(lambda: has_worker(self.redis), PATIENCE_S)
             capacity, busy_ms = self._capacity(watch, account)
@@ -203,9 +202,17 @@ class OverloadBench:
         """Publish messages, chats and comments in turn, several in a conversation; event -> entry."""
         numbers = range(self.numbers, self.numbers + count)
         self.numbers += count
-        events = [_event(account, number) for number in numbers]
+        events = [
+            event(
+                number,
+                user_id=account,
+                scope=("chat", "comment")[number % 2],
+                conversation_id=f"c{number // (2 * PER_CONVERSATION)}.{number % 2}",
+            )
+            for number in numbers
+        ]
         ids = publish_many(self.redis, events)
-        return {event["event_id"]: entry for event, entry in zip(events, ids, strict=True)}
+        return {each["event_id"]: entry for each, entry in zip(events, ids, strict=True)}
 
     def _result(
         self,
@@ -243,31 +250,8 @@ class OverloadBench:
 
     def _waits(self, ids: dict[str, str]) -> list[float]:
         """Seconds from message to reply."""
-        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", self.redis.xrange(REPLIES))
-        replied = {orjson.loads(fields[b"data"])["event_id"]: entry.decode() for entry, fields in entries}
-        return [(_ms(replied[event]) - _ms(entry)) / 1000 for event, entry in ids.items() if event in replied]
-
-
-async def _add_document(url: str, account: str) -> None:
-    async with create_pool(url, size=1, application="bench", role=None) as pool:
-        await add_text_document(pool, account, "Returns", ["A purchase may be returned within thirty days."])
-
-
-def _ms(entry_id: str) -> int:
-    return int(entry_id.partition("-")[0])
-
-
-def _event(account: str, number: int) -> dict[str, str]:
-    return {
-        "event_id": f"e{number}",
-        "user_id": account,
-        "scope": ("chat", "comment")[number % 2],
-        "conversation_id": f"c{number // (2 * PER_CONVERSATION)}.{number % 2}",
-        "message_id": f"m{number}",
-        "author_id": "a",
-        "text": "Within how many days may a purchase be returned?",
-        "created_at": datetime.now(UTC).isoformat(),
-    }
+        replied = reply_ids(self.redis)
+        return [entry_s(replied[each]) - entry_s(entry) for each, entry in ids.items() if each in replied]
 
 
 def shown(results: list[OverloadResult]) -> Table:
@@ -292,11 +276,8 @@ def main(
     out: Annotated[Path, typer.Option(help="The results as JSON.")] = OUT,
 ) -> None:
     """Overload one worker with each policy; a table on a terminal, JSON in a pipe and in the file."""
-    for folder in (out.parent, OUT.parent):
-        folder.mkdir(parents=True, exist_ok=True)
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with Stack() as stack, Redis.from_url(stack.redis_url) as redis, start(options=options) as sandbox:
-        migrate.upgrade(stack.database_url)
         bench = OverloadBench(
             stack=stack,
             redis=redis,
@@ -309,11 +290,7 @@ def main(
         results = [bench.measure(each) for each in policy or Shedding]
     load = round(os.getloadavg()[1], 1)
     document = {"places": places, "max_age_s": max_age_s, "minutes": minutes, "load": load}
-    out.write_text(json.dumps(document | {"results": [asdict(each) for each in results]}, indent=2) + "\n")
-    if sys.stdout.isatty():
-        Console().print(shown(results))
-    else:
-        print(out.read_text())
+    show(document | {"results": [asdict(each) for each in results]}, [shown(results)], out)
 
 
 if __name__ == "__main__":

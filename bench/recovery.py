@@ -14,23 +14,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
-import psycopg
 import typer
 from redis import Redis
 
-from bench.engine import event
+from bench.load import STREAM, add_account, environment, event, until
 from cli.stack import Stack
-from db.schema import migrate
 from sandbox.server import SandboxHandle, start
 from tasks.publishing.publish import publish_many
 
-STREAM = "hushgate:events"
 KEYS = f"{{{STREAM}}}:"
 WORKERS = 3
 EVENTS = 60
@@ -78,20 +75,9 @@ class Fleet:
         """Start workers."""
         with OUT.with_name("recovery-worker.log").open("ab") as log:
             for _ in range(count):
+                words = ["-m", "celery", "-A", "tasks.app", "worker", "-n", f"{time.time_ns()}@%h"]
                 process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-m",
-                        "celery",
-                        "-A",
-                        "tasks.app",
-                        "worker",
-                        "-n",
-                        f"{time.time_ns()}@%h",
-                    ],
-                    env={**os.environ, **self.environment},
-                    stdout=log,
-                    stderr=log,
+                    [sys.executable, *words], env={**os.environ, **self.environment}, stdout=log, stderr=log
                 )
                 self.workers[process.pid] = process
 
@@ -154,29 +140,12 @@ class Fleet:
         return found
 
 
-def until(condition: Callable[[], Any], patience_s: float) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {patience_s} s")
-        time.sleep(0.02)
-
-
 @contextmanager
 def fleet(stack: Stack, sandbox: SandboxHandle, redis: Redis, ttl_s: int) -> Iterator[Fleet]:
     """Workers on an empty Redis."""
     redis.flushall()
-    environment = {
-        "DATABASE_URL": stack.database_url,
-        "REDIS_URL": stack.redis_url,
-        "HUSHGATE_MODEL_URL": sandbox.base_url,
-        "HUSHGATE_MODEL_KEY": "none",
-        "HUSHGATE_HEARTBEAT_TTL_S": str(ttl_s),
-        "HUSHGATE_MODERATION_TIMEOUT_S": str(3 * CALL_S),
-        "HUSHGATE_MAX_STARTS": "1000",
-    }
-    running = Fleet(redis=redis, environment=environment, ttl_s=ttl_s)
+    limits = {"HEARTBEAT_TTL_S": ttl_s, "MODERATION_TIMEOUT_S": 3 * CALL_S, "MAX_STARTS": 1000}
+    running = Fleet(redis=redis, environment=environment(stack, sandbox, **limits), ttl_s=ttl_s)
     try:
         running.start(WORKERS)
         running.ready()
@@ -224,12 +193,7 @@ def main(
     OUT.parent.mkdir(exist_ok=True)
     results = []
     with Stack() as stack, start() as sandbox, Redis.from_url(stack.redis_url) as redis:
-        migrate.upgrade(stack.database_url)
-        with psycopg.connect(stack.database_url, autocommit=True) as connection:
-            connection.execute(
-                "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s)"
-                " VALUES ('u', true, true, 0)"
-            )
+        add_account(stack.database_url, documents={})
         sandbox.set_latency(moderations={"low_s": CALL_S, "high_s": CALL_S})
         for ttl_s in ttl:
             with fleet(stack, sandbox, redis, ttl_s) as running:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -23,13 +23,13 @@ from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
-from bench.engine import event, seed
+from bench.engine import seed
+from bench.load import STREAM, environment, event, until
 from cli.stack import Stack
 from sandbox.server import start
 from tasks.publishing.publish import append, open_shards
 from tasks.shards.agreement import current_layout
 
-STREAM: Final = "hushgate:events"
 PROCESSES: Final = (1, 2, 4)
 SHARDS: Final = (1, 3)
 WORKERS: Final = {
@@ -64,12 +64,12 @@ class ScaleRun:
 
 
 @contextmanager
-def workers(kind: str, count: int, environment: dict[str, str]) -> Iterator[list[psutil.Process]]:
+def workers(kind: str, count: int, variables: dict[str, str]) -> Iterator[list[psutil.Process]]:
     """Worker processes; their output is discarded."""
     words = [sys.executable, "-m", *WORKERS[kind][0]]
     started = [
         subprocess.Popen(
-            words, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            words, env=os.environ | variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         for _ in range(count)
     ]
@@ -80,15 +80,6 @@ def workers(kind: str, count: int, environment: dict[str, str]) -> Iterator[list
             each.terminate()
         for each in started:
             each.wait(60)
-
-
-def until(look: Callable[[], bool], what: str) -> None:
-    """Wait until ``look`` gives something true."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not look():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}")
-        time.sleep(0.02)
 
 
 def alive(redis: Redis) -> int:
@@ -103,24 +94,23 @@ def unfinished(redis: Redis) -> int:
 
 def payloads(count: int, run: str) -> list[bytes]:
     """Events of as many conversations, which the account's document answers."""
-    names = ("event_id", "conversation_id")
-    return [orjson.dumps(event(number) | dict.fromkeys(names, f"{run}-{number}")) for number in range(count)]
+    return [orjson.dumps(event(f"{run}-{number}")) for number in range(count)]
 
 
-def measure(redis: Redis, environment: dict[str, str], kind: str, shards: int, processes: int) -> ScaleRun:
+def measure(redis: Redis, variables: dict[str, str], kind: str, shards: int, processes: int) -> ScaleRun:
     """Start the workers on an empty Redis, publish, and wait until all is decided."""
     redis.flushall()
     open_shards(redis, STREAM, shards)
     _, in_flight = WORKERS[kind]
     events = WAVES * in_flight * processes
-    environment = environment | {"HUSHGATE_SHARDS": str(shards), "HUSHGATE_IN_FLIGHT": str(in_flight)}
-    with workers(kind, processes, environment) as running:
-        until(lambda: alive(redis) >= processes, "workers")
+    variables = variables | {"HUSHGATE_SHARDS": str(shards), "HUSHGATE_IN_FLIGHT": str(in_flight)}
+    with workers(kind, processes, variables) as running:
+        until(lambda: alive(redis) >= processes, PATIENCE_S)
         before = cpu_s(running)
         psutil.cpu_percent()  # the next call counts from here
         started = time.monotonic()
         append(redis, payloads(events, f"{shards}-{processes}"), stream=STREAM)
-        until(lambda: not unfinished(redis), "decisions")
+        until(lambda: not unfinished(redis), PATIENCE_S)
         seconds = time.monotonic() - started
         busy = psutil.cpu_percent()
         used = cpu_s(running) - before
@@ -150,15 +140,8 @@ def main() -> None:
     with Stack() as stack, start(options=options) as sandbox, Redis.from_url(stack.redis_url) as redis:
         sandbox.set_latency(judge=JUDGE_S)
         seed(stack)
-        environment = {
-            "DATABASE_URL": stack.database_url,
-            "REDIS_URL": stack.redis_url,
-            "HUSHGATE_MODEL_URL": sandbox.base_url,
-            "HUSHGATE_MODEL_KEY": "none",
-            "HUSHGATE_MODERATION_REUSE_S": "0",
-        }
         for kind, shards, processes in product(WORKERS, SHARDS, PROCESSES):
-            run = measure(redis, environment, kind, shards, processes)
+            run = measure(redis, environment(stack, sandbox), kind, shards, processes)
             runs.append(with_ratio(run, runs))
             console.print(runs[-1])
     RESULT.parent.mkdir(exist_ok=True)

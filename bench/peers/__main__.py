@@ -26,7 +26,7 @@ from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
-from bench.engine import WatchedWorker
+from bench.load import WatchedWorker, require_replies
 from bench.peers import hushgate
 from bench.peers.client import Task
 from bench.peers.messages import INSTRUCTIONS, KEYWORDS, messages
@@ -159,7 +159,7 @@ def of_hushgate(stack: Stack, texts: list[str], concurrency: int) -> PeerResult:
         publisher = hushgate.Publisher(redis=redis, concurrency=concurrency, run=f"{concurrency}")
         publisher.answered(messages(WARM_UP))
         result = measured(OURS, concurrency, sandbox, watch, lambda: publisher.answered(texts))
-    hushgate.check_endings(stack)
+    require_replies(stack.database_url)
     return result
 
 

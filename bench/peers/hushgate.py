@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-import psycopg
 from redis import Redis
 
-from bench.engine import WatchedWorker, event, has_worker, pipeline_environment, worker
+from bench.engine import IN_FLIGHT
+from bench.load import REPLIES, WatchedWorker, add_account, environment, event, has_worker, worker
 from bench.peers.messages import INSTRUCTIONS, KEYWORDS, documents
 from cli.stack import Stack
-from db.documents.storage import add_text_document
-from db.pool import create_pool
-from db.schema import migrate
 from sandbox.server import SandboxHandle
 from tasks.publishing.publish import publish
 
-REPLIES = "hushgate:replies"
 PATIENCE_MS = 60_000
-NAMES = ("event_id", "conversation_id", "message_id")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,8 +45,7 @@ class Publisher:
         return answered
 
     def _publish(self, text: str) -> None:
-        names = {field: f"{self.run}-{field}-{self.published}" for field in NAMES}
-        publish(self.redis, event(self.published) | {"text": text} | names)
+        publish(self.redis, event(f"{self.run}-{self.published}", text=text))
         self.published += 1
 
     def _replies(self) -> list[Any]:
@@ -70,34 +63,13 @@ def running(stack: Stack, sandbox: SandboxHandle) -> Iterator[WatchedWorker]:
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
         words = ["tasks", "worker"]
-        with worker(words, pipeline_environment(stack, sandbox)) as watch:
+        with worker(words, environment(stack, sandbox, IN_FLIGHT=IN_FLIGHT)) as watch:
             watch.until(lambda: has_worker(redis), 120)
             yield watch
 
 
 def seed(stack: Stack) -> None:
     """The account and the documents that answer its questions."""
-    migrate.upgrade(stack.database_url)
-    with psycopg.connect(stack.database_url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords, prompt) VALUES ('u', true, true, 0, 'send', %s, %s)",
-            (list(KEYWORDS), INSTRUCTIONS),
-        )
-    asyncio.run(_add_documents(stack.database_url))
-
-
-def check_endings(stack: Stack) -> None:
-    """Every decision must be a reply of the model; events that end early, and fallback texts, cost less."""
-    with psycopg.connect(stack.database_url) as connection:
-        found: dict[str, int] = dict(
-            connection.execute("SELECT reason_code, count(*) FROM ai_decisions GROUP BY 1").fetchall()
-        )
-    if set(found) != {"REPLIED"}:
-        raise AssertionError(f"expected replies only, got {found}")
-
-
-async def _add_documents(url: str) -> None:
-    async with create_pool(url, size=1, application="bench", role=None) as source:
-        for title, paragraphs in documents().items():
-            await add_text_document(source, "u", title, paragraphs)
+    add_account(
+        stack.database_url, documents=documents(), flagged_keywords=list(KEYWORDS), prompt=INSTRUCTIONS
+    )
