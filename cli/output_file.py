@@ -99,11 +99,7 @@ def refuse_existing(path: Path, force: bool) -> None:  # as Typer read it
         typer.Exit: the file exists and ``force`` is False.
     """
     if path.is_file() and not force:
-        raise _exists(path)
-
-
-def _exists(path: Path) -> typer.Exit:
-    return fail(f"{path}: the file exists; --force overwrites it", code=ExitCode.USAGE)
+        raise fail(f"{path}: the file exists; --force overwrites it", code=ExitCode.USAGE)
 
 
 def _is_device(path: Path) -> bool:

@@ -26,15 +26,10 @@ def uuid_at(at: datetime) -> UUID:
     return UUID(int=uuid_utils.uuid7(nanoseconds=(at - EPOCH) // timedelta(microseconds=1) * 1000).int)
 
 
-def uuid_time(decision_id: UUID) -> datetime:
-    """The time in an id, to the millisecond; OverflowError after the year 9999."""
-    return EPOCH + timedelta(milliseconds=decision_id.int >> 80)
-
-
 def uuid_time_bounds(decision_id: UUID) -> tuple[datetime, datetime]:
     """Earliest and latest time of a decision by the time in its id; of an id that is not ours, any time."""
     try:
-        at = uuid_time(decision_id)
+        at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
         return at - NEAR, at + NEAR
     except OverflowError:  # after the year 9999
         return NEVER, NEVER

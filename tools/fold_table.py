@@ -46,12 +46,8 @@ def points() -> Iterator[int]:
             yield point
 
 
-def name_bases() -> dict[str, int]:
-    """Cyrillic letters by name, to find what a letter "with descender" is built on."""
-    return {icu.char_name(p): p for p in range(0x400, 0x530)}
-
-
-BASES = name_bases()
+BASES = {icu.char_name(point): point for point in range(0x400, 0x530)}
+"""Cyrillic letters by name, to find what a letter "with descender" is built on."""
 
 
 def _kept(char: str) -> bool:

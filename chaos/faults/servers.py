@@ -42,7 +42,7 @@ def kill_postgres(injection: Injection) -> tuple[bool, list[str]]:
 
 
 def _killed(
-    injection: Injection, pid: int | None, kill: Callable[[], None], start: Callable[[], None]
+    injection: Injection, pid: int | None, kill: Callable[[], object], start: Callable[[], None]
 ) -> bool:
     kill()
     happened = pid is not None and not _runs(pid)
@@ -53,7 +53,7 @@ def _killed(
     return happened
 
 
-def _start(start: Callable[[], None]) -> None:
+def _start(start: Callable[[], object]) -> None:
     """Start a server; a port or a socket that is not free yet needs another try."""
     for left in range(3, -1, -1):
         try:
@@ -135,7 +135,7 @@ def fill_disk(injection: Injection) -> tuple[bool, list[str]]:
         happened = bool(world.until(partial(_notices_full_disk, world), injection.duration_s() + 2))
     finally:
         world.disk.free()
-        _start(partial(_restart, world))
+        _start(world.stack.restart_ended)
         world.until(partial(_answer, world), SERVER_S)
     return happened, entries
 
@@ -155,10 +155,6 @@ def _no_space(world: World) -> bool:
     except psycopg.OperationalError as error:  # DiskFull is one; a refused connection says it in its text
         return "No space left" in str(error) or isinstance(error, psycopg.errors.DiskFull)
     return False
-
-
-def _restart(world: World) -> None:
-    world.stack.restart_ended()
 
 
 def _answer(world: World) -> bool:

@@ -82,8 +82,9 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
     events = [_comment(run, number, line) for number, line in enumerate(comments)]
     step = max(1, len(events) // len(chat_lines))
     for place, (number, line) in enumerate(enumerate(chat_lines)):
-        events.insert(place * (step + 1), _chat(run, number, line))
-    events.append(_unknown_account(run))
+        chat = _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
+        events.insert(place * (step + 1), chat)
+    events.append(_event(run, "stranger", "nobody-we-know", "chat", "c00", "Is anybody there?"))
     encoded = [orjson.dumps(event) for event in events]
     encoded[100:100] = [encoded[3], encoded[7], encoded[11]]  # the same event ids again
     encoded[60:60] = MALFORMED
@@ -100,17 +101,9 @@ def _comment(run: str, number: int, line: dict[str, Any]) -> dict[str, Any]:
     return _event(run, f"comment-{number}", "music-channel", "comment", thread, line["text"])
 
 
-def _chat(run: str, number: int, line: dict[str, Any]) -> dict[str, Any]:
-    return _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
-
-
 def chat(run: str, name: str, conversation: str, text: str) -> dict[str, Any]:
     """One more chat message of a run; ``conversation`` as it is stored."""
     return _event(run, name, "corner-shop", "chat", "", text) | {"conversation_id": conversation}
-
-
-def _unknown_account(run: str) -> dict[str, Any]:
-    return _event(run, "stranger", "nobody-we-know", "chat", "c00", "Is anybody there?")
 
 
 def _event(run: str, name: str, account: str, scope: str, conversation: str, text: str) -> dict[str, Any]:

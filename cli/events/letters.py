@@ -64,7 +64,8 @@ async def drop_all(letters: Sequence[StoredLetter], *, dry_run: bool) -> list[di
         for account in sorted({each.account for each in letters}, key=str):
             of_account = [each.entry_id for each in letters if each.account == account]
             for first in range(0, len(of_account), BATCH):
-                gone |= await _drop(source, account, of_account[first : first + BATCH])
+                batch = of_account[first : first + BATCH]
+                gone |= await drop_letters(source, batch, logged=_entry(account, "dropped", entries=batch))
     return [
         {
             "entry_id": each.entry_id,
@@ -73,10 +74,6 @@ async def drop_all(letters: Sequence[StoredLetter], *, dry_run: bool) -> list[di
         }
         for each in letters
     ]
-
-
-async def _drop(source: Pool, account: str | None, entries: Sequence[str]) -> frozenset[str]:
-    return await drop_letters(source, entries, logged=_entry(account, "dropped", entries=list(entries)))
 
 
 def _entry(account: str | None, change: str, **detail: Any) -> LogEntry:

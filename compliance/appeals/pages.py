@@ -80,14 +80,9 @@ async def hidden_from(visit: Visit, connection: Connection, appeal: Appeal) -> b
     return appeal.decision_id in await queue_items.hidden_decisions(connection, visit.person.person_id)
 
 
-async def show_appeal(visit: Visit) -> Response:
-    """The page: the appeal with its decision as made."""
-    return await _show(visit)
-
-
 async def reveal_texts(visit: Visit) -> Response:
     """The page of an appeal with the covered texts shown."""
-    return await _show(visit, revealed=True)
+    return await show_appeal(visit, revealed=True)
 
 
 async def decide(visit: Visit) -> Response:
@@ -98,11 +93,11 @@ async def decide(visit: Visit) -> Response:
             visit, appeal, visit.field("outcome"), visit.field("statement"), visit.field("reason")
         )
     except AppealRefused as refused:
-        return await _show(visit, status=409, problem=refusal_text(refused.code), revealed=True)
+        return await show_appeal(visit, status=409, problem=refusal_text(refused.code), revealed=True)
     except (StaleReview, RemedyImpossible) as changed:
-        return await _show(visit, status=409, problem=str(changed), revealed=True)
+        return await show_appeal(visit, status=409, problem=str(changed), revealed=True)
     except ReviewRejected as rejected:
-        return await _show(visit, status=422, problem=str(rejected), revealed=True)
+        return await show_appeal(visit, status=422, problem=str(rejected), revealed=True)
     return visit.redirect("appeal", appeal_id=appeal.id)
 
 
@@ -167,7 +162,10 @@ async def store_outcome(
     return decided
 
 
-async def _show(visit: Visit, *, status: int = 200, problem: str = "", revealed: bool = False) -> Response:
+async def show_appeal(
+    visit: Visit, *, status: int = 200, problem: str = "", revealed: bool = False
+) -> Response:
+    """The page: the appeal with its decision as made."""
     appeal = await load_visible(visit)
     async with visit.store.reading() as connection:
         made = await load_as_made(visit, connection, appeal.decision_id, revealed=revealed)

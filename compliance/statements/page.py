@@ -35,7 +35,7 @@ async def show_statements(visit: Visit) -> Response:
     """The grounds and the form; with a period, how many decisions get a statement and how many do not."""
     account = (await version_in_force(visit)).account
     query, problem, numbers = visit.request.query_params, "", None
-    since, until = query.get("since", _month(visit.now)), query.get("until", f"{visit.now:%Y-%m-%d}")
+    since, until = query.get("since", f"{visit.now:%Y-%m}-01"), query.get("until", f"{visit.now:%Y-%m-%d}")
     if "since" in query:
         try:
             file = _file(account, since, until, Form.NDJSON)
@@ -98,7 +98,3 @@ def _day(text: str) -> datetime:
     except ValueError:
         expected = _("period: expected dates such as 2026-12-31, got “%(got)s”")
         raise StatementsRefused(expected % {"got": text[:20]}) from None
-
-
-def _month(now: datetime) -> str:
-    return f"{now:%Y-%m}-01"

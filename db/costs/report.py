@@ -153,7 +153,7 @@ async def load_costs(source: Pool, chosen: CostFilter, by: Sequence[CostKey]) ->
 
 
 async def load_spenders(
-    source: Pool, accounts: tuple[str, ...] | None, day: date, *, limit: int
+    source: Pool, accounts: Sequence[str] | None, day: date, *, limit: int
 ) -> tuple[Spender, ...]:
     """The accounts that spent most this month."""
     values = {

@@ -110,7 +110,8 @@ class ModerationsDoor:
             kind="message",
         )
         verdicts = await self._intake.verdicts(visit, checks)
-        if unmade := next((each for each in verdicts if _is_unmade(each)), None):
+        held = (each for each in verdicts if each.verdict is CheckOutcome.HOLD)
+        if unmade := next((each for each in held if each.degraded), None):
             text = f"A text could not be moderated: {unmade.reason_code}. Send the request again."
             raise Refused(503, "Not moderated", text, retry_after_s=RETRY_S)
         found = Moderations(
@@ -146,10 +147,6 @@ def openai_error(refusal: Refused) -> Response:
     if refusal.retry_after_s:
         response.headers["Retry-After"] = str(refusal.retry_after_s)
     return response
-
-
-def _is_unmade(verdict: CheckVerdict) -> bool:
-    return verdict.degraded and verdict.verdict is CheckOutcome.HOLD
 
 
 def _texts(asked: ModerationRequest) -> list[str]:

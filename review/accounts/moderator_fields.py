@@ -89,11 +89,6 @@ def endpoint_warnings(typed: Mapping[str, str], declared: Mapping[str, Classifie
             yield text % {"moderator": name, "endpoint": endpoint}
 
 
-def endpoint_names(declared: Collection[str]) -> tuple[str, ...]:
-    """The endpoints that an account may name."""
-    return (OPENAI_MODERATION, *declared)
-
-
 def _thresholds(text: str) -> Iterator[tuple[str, float | str]]:
     """Category and number of each line; a text that is no number stays, for the check to report."""
     for line in text.splitlines():

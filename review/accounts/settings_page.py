@@ -32,7 +32,7 @@ from review.typed.durations import TimeUnit, unit_name
 from review.typed.numbers import typed_share
 from worker.account_settings import SETTINGS, changed
 from worker.assessment.policies.designs import DEFAULT_DESIGN, DESIGNS
-from worker.model import Account, FailurePolicy, Weekday
+from worker.model import OPENAI_MODERATION, Account, FailurePolicy, Weekday
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of, presets_of
 
@@ -227,7 +227,7 @@ async def _page(
         designs={name: design.summary for name, design in DESIGNS.items()},
         moderator_parts=MODERATOR_PARTS,
         moderator_rows=moderator_fields.ROWS,
-        endpoints=moderator_fields.endpoint_names(visit.site.settings.classifiers),
+        endpoints=(OPENAI_MODERATION, *visit.site.settings.classifiers),
         failures=tuple(FailurePolicy),
         units=tuple(TimeUnit),
         unit_name=unit_name,

@@ -22,11 +22,6 @@ PAGES_WITHOUT_FACTOR: Final = frozenset(
 """Pages open to a person who must set up a second factor first."""
 
 
-async def show_second_factor(visit: Visit) -> Response:
-    """The page: whether the factor is on, and the key while the factor waits for its first code."""
-    return await _page(visit)
-
-
 async def change_second_factor(visit: Visit) -> Response:
     """Begin, confirm or remove; beginning and removing need the password again."""
     what = visit.field("what")
@@ -43,7 +38,7 @@ async def change_second_factor(visit: Visit) -> Response:
 
 async def _begin(visit: Visit) -> Response:
     if problem := await _password_problem(visit):
-        return await _page(visit, problem=problem)
+        return await show_second_factor(visit, problem=problem)
     async with visit.store.writing() as connection:
         person_id = visit.person.person_id
         stored = sealed(second_factor.new_secret(), person_id, visit.site.settings)
@@ -75,15 +70,17 @@ async def _confirm(visit: Visit) -> Response:
             detail = {"changed": "second factor set up", "sessions": ended}
             await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     if not confirmed:
-        return await _page(visit, problem=_("The code is wrong. Check the clock of your device."))
-    return await _page(visit, codes=codes)
+        return await show_second_factor(
+            visit, problem=_("The code is wrong. Check the clock of your device.")
+        )
+    return await show_second_factor(visit, codes=codes)
 
 
 async def _remove(visit: Visit) -> Response:
     if problem := await _password_problem(visit):
-        return await _page(visit, problem=problem)
+        return await show_second_factor(visit, problem=problem)
     if not await _may_remove(visit):
-        return await _page(visit, problem=_("The code is wrong or used."))
+        return await show_second_factor(visit, problem=_("The code is wrong or used."))
     async with visit.store.writing() as connection:
         await second_factors.remove_factor(connection, visit.person.person_id)
         detail = {"changed": "second factor removed"}
@@ -118,7 +115,8 @@ async def _password_problem(visit: Visit) -> str:
     return "" if checked.person is not None else _("The password is wrong.")
 
 
-async def _page(visit: Visit, *, problem: str = "", codes: tuple[str, ...] = ()) -> Response:
+async def show_second_factor(visit: Visit, *, problem: str = "", codes: tuple[str, ...] = ()) -> Response:
+    """The page: whether the factor is on, and the key while the factor waits for its first code."""
     async with visit.store.reading() as connection:
         factor = await second_factors.get_factor(connection, visit.person.person_id)
     waits: SecondFactor | None = factor if factor is not None and not factor.confirmed else None

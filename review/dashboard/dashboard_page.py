@@ -132,7 +132,7 @@ async def _load(visit: Visit, query: DashboardQuery) -> DashboardView:
         ),
         rejections=rejections,
         answers=answers,
-        spenders=await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS),
+        spenders=await load_spenders(visit.store.pool, figures.chosen, visit.now.date(), limit=SPENDERS),
         now=visit.now,
     )
 
@@ -145,11 +145,6 @@ def parse_page_query(visit: Visit, parameters: Mapping[str, str]) -> DashboardQu
         text = _("measure: expected one of %(known)s, got “%(got)s”")
         raise BadRange(text % {"known": ", ".join(CountMeasure), "got": measure[:40]})
     return DashboardQuery(chosen=chosen, figures=figures, measure=CountMeasure(measure) if measure else None)
-
-
-def _spending(figures: FigureFilter) -> tuple[str, ...] | None:
-    """The accounts whose costs are shown; None for all."""
-    return None if figures.chosen is None else tuple(figures.chosen)
 
 
 def parse_dashboard_query(visit: Visit, parameters: Mapping[str, str]) -> tuple[Range, FigureFilter]:

@@ -23,27 +23,23 @@ SHOWN: Final = 20
 SINCE: Final = timedelta(days=30)
 
 
-async def show_automatic(visit: Visit) -> Response:
-    """The newest drafts: which would have been sent, and why the others would not."""
-    return await _page(visit)
-
-
 async def switch_on(visit: Visit) -> Response:
     """Send answers without approval from now on."""
     stored = await version_in_force(visit)
     if version_in(visit.form) != stored.account.version:
-        return await _page(visit, moved=True, status=409)
+        return await show_automatic(visit, moved=True, status=409)
     answer = await store_change(
         visit, stored.account, _automatic(stored.account), LoggedAction.SETTINGS, page="settings"
     )
-    return answer or await _page(visit, moved=True, status=409)
+    return answer or await show_automatic(visit, moved=True, status=409)
 
 
 def _automatic(account: Account) -> Account:
     return replace(account, reply_mode=ReplyMode.AUTO, auto_from_confidence=None)
 
 
-async def _page(visit: Visit, *, moved: bool = False, status: int = 200) -> Response:
+async def show_automatic(visit: Visit, *, moved: bool = False, status: int = 200) -> Response:
+    """The newest drafts: which would have been sent, and why the others would not."""
     stored = await version_in_force(visit)
     account = stored.account
     is_on = account.reply_mode is ReplyMode.AUTO

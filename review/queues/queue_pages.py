@@ -48,11 +48,6 @@ STRATA: Final = {
 FORM_FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
 
 
-async def list_queues(visit: Visit) -> Response:
-    """List the open queues of the person's accounts with their loads."""
-    return await _index(visit)
-
-
 async def take_next(visit: Visit) -> Response:
     """Claim the next item of a queue."""
     await queue_filler.fill_open(visit.store, visit.now)
@@ -97,7 +92,7 @@ async def create_queue(visit: Visit) -> Response:
             await visit.log(LoggedAction.QUEUE, detail=detail, connection=connection)
             opened = await queues.get_queue(connection, queue_id)
     except ReviewRejected as rejected:
-        return await _index(visit, status=400, problem=str(rejected), form=form)
+        return await list_queues(visit, status=400, problem=str(rejected), form=form)
     if opened is not None:
         await queue_filler.fill(visit.store, opened, visit.now)
     return visit.redirect("queues")
@@ -154,9 +149,10 @@ async def _named_closed_queue(visit: Visit, connection: Connection) -> Queue | N
     return queue if is_known and visit.may(Right.LEAD) else None
 
 
-async def _index(
+async def list_queues(
     visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
 ) -> Response:
+    """List the open queues of the person's accounts with their loads."""
     async with visit.store.reading() as connection:
         closed = await _named_closed_queue(visit, connection)
         opened = await load_open_queues(visit, connection)

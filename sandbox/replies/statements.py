@@ -71,7 +71,7 @@ def _statements(lines: list[str]) -> Iterator[Statement]:
     heading, head = "", ""
     for line, after in zip_longest(lines, lines[1:], fillvalue=""):
         if CELLS in line:
-            if not head and CELLS in after and _names_columns(line):
+            if not head and CELLS in after and not any(map(str.isdigit, line)):
                 head = line
             else:
                 quotes = (head, line) if head else (line,)
@@ -84,10 +84,6 @@ def _statements(lines: list[str]) -> Iterator[Statement]:
             continue
         for part in filter(None, map(str.strip, SENTENCE_END.split(MARK.sub("", line, count=1)))):
             yield Statement(text=part, quotes=(part,), heading=heading)
-
-
-def _names_columns(row: str) -> bool:
-    return not any(map(str.isdigit, row))
 
 
 def _row_sentence(head: str, row: str) -> str:

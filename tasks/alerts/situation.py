@@ -50,8 +50,9 @@ async def load_situation(
     except StorageUnavailable:
         counts = ()
     reports = await _reports(settings)
+    clocks = tuple((each.worker, each.ahead_s) for each in reports if abs(each.ahead_s) > MOST_SKEW_S)
     return Situation(
-        fleet=fleet, counts=counts, workers=workers, not_called=_not_called(reports), clocks=_clocks(reports)
+        fleet=fleet, counts=counts, workers=workers, not_called=_not_called(reports), clocks=clocks
     )
 
 
@@ -68,7 +69,3 @@ def _not_called(reports: tuple[WorkerReport, ...]) -> tuple[tuple[str, int], ...
     upstreams = (each for report in reports for each in report.upstreams)
     counts = Counter(each.upstream for each in upstreams if each.state != BreakerState.CLOSED)
     return tuple(sorted(counts.items()))
-
-
-def _clocks(reports: tuple[WorkerReport, ...]) -> tuple[tuple[str, float], ...]:
-    return tuple((each.worker, each.ahead_s) for each in reports if abs(each.ahead_s) > MOST_SKEW_S)

@@ -17,7 +17,7 @@ from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import Upstream
 from worker.ports import Clock, RetryPolicy
 from worker.settings import Settings
-from worker.settings.calls import Resource, UpstreamKind
+from worker.settings.calls import UpstreamKind
 from worker.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
@@ -29,11 +29,6 @@ SHORTEST_SHARED_S: Final = 0.2
 def limit_prefix(stream: str) -> str:
     """The start of all keys of limits, with the hash tag of the stream."""
     return f"{{{stream}}}:limit"
-
-
-def upstream_rate(account: str, resource: Resource) -> str:
-    """The name of the rate of an upstream's account."""
-    return f"upstream:{resource}:{account}"
 
 
 class FleetLimits:
@@ -67,7 +62,7 @@ class FleetLimits:
         for resource, per_minute in declared.by_resource() if declared else ():
             known = found.rates.get(resource)
             if known is None or per_minute < known.per_minute:
-                name = upstream_rate(account, resource)
+                name = f"upstream:{resource}:{account}"
                 found.rates[resource] = SharedRate(self._rates, name, per_minute, sleep=self._clock.sleep)
         return found
 

@@ -59,7 +59,8 @@ def completion_of(document: Mapping[str, Any], *, model: str, max_tokens: int, h
         text, calls = _usable(text, calls, has_tools=has_tools)
         if not calls:
             is_full = tokens.completion >= max_tokens
-            _require_whole(text, is_suspected=kind is FinishKind.UNSAID or is_full)
+            if is_cut_short(text, is_suspected=kind is FinishKind.UNSAID or is_full):
+                raise _unusable("unfinished completion: it stops in mid-sentence", AttemptOutcome.UNFINISHED)
     return Completion(
         text=text if refusal is None else "",
         model=named,
@@ -218,11 +219,6 @@ def _require_end(kind: FinishKind, reason: object, max_tokens: int) -> None:
         raise _unusable(f"unfinished completion: {said} (max_tokens {max_tokens})", AttemptOutcome.UNFINISHED)
     if kind is FinishKind.FAILED:
         raise _unusable(f"unfinished completion: {said}", AttemptOutcome.UNFINISHED)
-
-
-def _require_whole(text: str, *, is_suspected: bool) -> None:
-    if is_cut_short(text, is_suspected=is_suspected):
-        raise _unusable("unfinished completion: it stops in mid-sentence", AttemptOutcome.UNFINISHED)
 
 
 def _unusable(message: str, kind: AttemptOutcome) -> ModelUnavailable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
@@ -122,16 +122,15 @@ def page_pieces(page: pdfium.PdfPage) -> PagePieces:
         count = raw.FPDFText_CountChars(textpage.raw)
         letters = page_letters(page, textpage.raw, range(count))
         rules = page_rules(page).turned(letters.quarters)
-        glyphs = (each._replace(char=HYPHEN) if _is_hyphen(each) else each for each in letters.glyphs)
+        glyphs = (
+            each._replace(char=HYPHEN) if each is not None and each.char in LINE_HYPHENS else each
+            for each in letters.glyphs
+        )
         if rules.across:
             glyphs = (each for each in glyphs if each is None or not _is_struck(each, rules))
         return PagePieces(list(_joined(glyphs, rules)), rules, letters.unseen, letters.aside)
     finally:
         textpage.close()
-
-
-def _is_hyphen(glyph: Glyph | None) -> TypeGuard[Glyph]:
-    return glyph is not None and glyph.char in LINE_HYPHENS
 
 
 def is_rtl(char: str) -> bool:

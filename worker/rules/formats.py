@@ -97,9 +97,8 @@ def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
     """The rules as a file of that format; Discord's leaves out rules that it cannot express."""
     match fmt:
         case RuleListFormat.LIST:
-            return "".join(
-                f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_with_allow_switch(rules.allow))
-            )
+            allowed = (f"{rule} {{{Switch.ALLOW}}}" for rule in rules.allow)
+            return "".join(f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *allowed))
         case RuleListFormat.DISCORD:
             return ", ".join(plain_rules(rules)) + "\n"
         case RuleListFormat.CSV:
@@ -109,10 +108,6 @@ def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
             return json.dumps(lists, ensure_ascii=False, indent=2) + "\n"
         case RuleListFormat.AUTOMODERATOR:
             return _to_automoderator(rules)
-
-
-def _with_allow_switch(allow: Iterable[str]) -> list[str]:
-    return [f"{rule} {{{Switch.ALLOW}}}" for rule in allow]
 
 
 def _stripped(rules: Iterable[str]) -> Iterator[str]:

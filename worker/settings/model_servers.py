@@ -259,7 +259,8 @@ class ModelServerSettings(Environment):
     def moderation_problem(self) -> str | None:
         """What the moderation API lacks; None: nothing, or moderation is off."""
         server = self.servers.moderation
-        if not self.moderates or not (server is None or server.lacks_key or _is_openrouter(server)):
+        without = server is None or server.lacks_key or server.url.rstrip("/") == OPENROUTER
+        if not self.moderates or not without:
             return None
         expected = "expected a server with a moderation API and its key, or HUSHGATE_MODERATION=off"
         return f"HUSHGATE_MODERATION_URL, HUSHGATE_MODERATION_KEY: {expected}"
@@ -281,10 +282,6 @@ def require_models(settings: ModelServerSettings) -> None:
     """
     if (problem := settings.models_problem) is not None:
         raise ConfigurationError(f"the environment is not usable:\n  {problem}")
-
-
-def _is_openrouter(server: ModelServer) -> bool:
-    return server.url.rstrip("/") == OPENROUTER  # has no moderation API
 
 
 def _server(

@@ -127,11 +127,8 @@ def _ending(outcome: ReplayOutcome) -> tuple[str, str, str | None]:
 
 def _why(kind: DifferenceKind, before: ReplayOutcome, after: ReplayOutcome) -> str:
     if kind is DifferenceKind.UNCHANGED:
-        return "" if before.confidence == after.confidence else _confidences(before, after)
+        changed = before.confidence != after.confidence
+        return f"confidence {before.confidence:.2f}, now {after.confidence:.2f}" if changed else ""
     if _ending(before) != _ending(after):
         return after.line
     return "the reply has another text"
-
-
-def _confidences(before: ReplayOutcome, after: ReplayOutcome) -> str:
-    return f"confidence {before.confidence:.2f}, now {after.confidence:.2f}"

@@ -46,7 +46,7 @@ def has_word_edges(rule: Rule, text: str, place: tuple[int, int], methods: froze
     start, end = place
     if rule.switches & {Switch.STARTS, Switch.ENDS, Switch.FULL, Switch.FULL_EXACT}:
         return _anchored(rule, text, start, end)
-    if not _has_required_signs(rule, text, start, end):
+    if not (text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)):
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
@@ -133,10 +133,6 @@ def _first_letter(text: str, at: int, step: int) -> int:
     while 0 <= at < len(text) and not text[at].isalnum():
         at += step
     return at
-
-
-def _has_required_signs(rule: Rule, text: str, start: int, end: int) -> bool:
-    return text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)
 
 
 def _script_edges(rule: Rule, text: str, start: int, end: int) -> bool:
