@@ -210,7 +210,7 @@ class World:
         }
 
 
-def _keep_commit_times(servers: Stack) -> None:
+def keep_commit_times(servers: Stack) -> None:
     """Let Postgres store when each transaction was committed, for the oracle; that needs a restart."""
     with psycopg.connect(servers.database_url, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET track_commit_timestamp = on")
@@ -227,7 +227,7 @@ def world(plan: Plan, say: Callable[[str], None]) -> Iterator[World]:
         volume = stack.enter_context(disk.disk(plan.disk_mb))
         say(f"servers in {volume.folder}" + (" (a disk of its own in memory)" if volume.is_own else ""))
         servers = stack.enter_context(volume.servers())
-        _keep_commit_times(servers)
+        keep_commit_times(servers)
         migrate.upgrade(servers.database_url)
         receiver = stack.enter_context(receiving())
         seeding.seed_accounts(servers.database_url)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Any, Final, Protocol, cast
 
 import orjson
 from redis import Redis
@@ -70,6 +71,17 @@ DUE_WEBHOOKS: Final = (
 """Those whose next attempt is not minutes away."""
 
 
+class Servers(Protocol):
+    """Postgres and Redis of a fleet."""
+
+    @property
+    def redis(self) -> Redis:
+        """A client of its own."""
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Rows of a query."""
+
+
 def unfinished(world: World) -> dict[str, int]:
     """What is not finished now: entries on the stream, and rows that wait to be sent."""
     left = {"entries on the stream": unfinished_entries(world)}
@@ -106,29 +118,8 @@ def observe(
     """
     closed = frozenset(str(row[0]) for row in world.rows(CLOSED))
     left = stuck(world)
-    with world.redis as redis:
-        replies, escalations = tuple(_replies(redis)), tuple(_escalations(redis))
-    return Observations(
-        published=ledger.published,
-        entries=ledger.entries,
-        unacknowledged=ledger.unacknowledged,
-        taken=ledger.taken,
-        keys=_keys(world),
-        decisions=tuple(
-            DecisionRow(decision_id=str(key), name=name, decision=decision, reason=reason)
-            for key, name, decision, reason in world.rows(
-                f"SELECT id, event_id, decision, reason_code FROM ai_decisions WHERE NOT {OF_CHECK}"
-            )
-        ),
-        duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
-        dead=tuple(
-            (entry, _name_in(bytes(raw), ledger))
-            for entry, raw in world.rows("SELECT entry_id, raw FROM dead_letters")
-        ),
-        history=_history(world),
-        outbox=_outbox(world),
-        replies=replies,
-        escalations=escalations,
+    return replace(
+        stored(world, ledger),
         closed_before=closed,
         webhooks=tuple(world.receiver.taken.values()),
         webhooks_later=frozenset(row[0] for row in world.rows(LATER_WEBHOOKS)),
@@ -148,17 +139,47 @@ def observe(
     )
 
 
-def _keys(world: World) -> tuple[KeyRow, ...]:
+def stored(fleet: Servers, ledger: Ledger) -> Observations:
+    """What streams and tables hold of the events and their replies."""
+    closed = frozenset(str(row[0]) for row in fleet.rows(CLOSED))
+    with fleet.redis as redis:
+        replies, escalations = tuple(_replies(redis)), tuple(_escalations(redis))
+    return Observations(
+        published=ledger.published,
+        entries=ledger.entries,
+        unacknowledged=ledger.unacknowledged,
+        taken=ledger.taken,
+        keys=_keys(fleet),
+        decisions=tuple(
+            DecisionRow(decision_id=str(key), name=name, decision=decision, reason=reason)
+            for key, name, decision, reason in fleet.rows(
+                f"SELECT id, event_id, decision, reason_code FROM ai_decisions WHERE NOT {OF_CHECK}"
+            )
+        ),
+        duplicates=tuple(fleet.rows("SELECT entry_id, event_id FROM duplicates")),
+        dead=tuple(
+            (entry, _name_in(bytes(raw), ledger))
+            for entry, raw in fleet.rows("SELECT entry_id, raw FROM dead_letters")
+        ),
+        history=_history(fleet),
+        outbox=_outbox(fleet),
+        replies=replies,
+        escalations=escalations,
+        closed_before=closed,
+    )
+
+
+def _keys(fleet: Servers) -> tuple[KeyRow, ...]:
     return tuple(
         KeyRow(
             name=name, entry_id=entry, decision_id=key and str(key), commit=commit, committed_ms=committed_ms
         )
-        for name, entry, key, commit, committed_ms in world.rows(KEYS)
+        for name, entry, key, commit, committed_ms in fleet.rows(KEYS)
     )
 
 
-def _outbox(world: World) -> tuple[OutboxRow, ...]:
-    found = world.rows(
+def _outbox(fleet: Servers) -> tuple[OutboxRow, ...]:
+    found = fleet.rows(
         f"SELECT event_id, origin = 'handoff', decision_id, text, {CANCELLED_REPLY} FROM outbox"
     )
     return tuple(
@@ -167,8 +188,8 @@ def _outbox(world: World) -> tuple[OutboxRow, ...]:
     )
 
 
-def _history(world: World) -> tuple[HistoryRow, ...]:
-    found = world.rows(
+def _history(fleet: Servers) -> tuple[HistoryRow, ...]:
+    found = fleet.rows(
         "SELECT conversation_id, message_id, role <> 'assistant', text FROM messages ORDER BY id"
     )
     return tuple(

@@ -13,16 +13,14 @@ from cli.exit_codes import ExitCode
 from cli.options import note_misspelt, read_audit, who, with_pool
 from cli.output import emit, fail, stdout_is_terminal
 from db.access_log import LogEntry, LoggedAction
-from db.account_settings import accounts
 from db.answers.records import AnswerOutcome
 from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
 from db.audit.filters import Filters
 from db.figures.answers import answer_figures
 from db.history import conversation_owners
-from db.history.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
+from db.history.conversation_owners import ConversationIds, OwnerRecord
 from db.pool import Pool
 from review.words.decisions import RECHECK_MARK, tier_wording
-from worker.conversation_endings import idle_end
 from worker.model import Tier
 
 app = typer.Typer(
@@ -148,28 +146,17 @@ def _row(record: OwnerRecord, now: datetime) -> dict[str, Any]:
 
 
 async def _take(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
-    if not await conversation_owners.is_known(source, ids):
-        return None
-    now = datetime.now(UTC)
-    settings = await accounts.current_account(source, ids.user_id)
-    takeover = Takeover(
-        user_id=ids.user_id,
-        conversation_id=ids.conversation_id,
-        people_until=idle_end(settings, now),
-        changed_by=who(),
-        cause=OwnerCause.COMMAND,
+    taken = await conversation_owners.take_by_command(
+        source, ids, taken_by=who(), now=datetime.now(UTC), logged=_entry(ids, "taken")
     )
-    await conversation_owners.take_conversation(source, takeover, now, logged=_entry(ids, "taken"))
-    return await conversation_owners.load_owner(source, ids)
+    return await conversation_owners.load_owner(source, ids) if taken else None
 
 
 async def _release(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
-    now = datetime.now(UTC)
-    if not await conversation_owners.release_conversation(
-        source, ids, released_by=who(), now=now, logged=_entry(ids, "released")
-    ):
-        return None
-    return await conversation_owners.load_owner(source, ids)
+    released = await conversation_owners.release_conversation(
+        source, ids, released_by=who(), now=datetime.now(UTC), logged=_entry(ids, "released")
+    )
+    return await conversation_owners.load_owner(source, ids) if released else None
 
 
 def _entry(ids: ConversationIds, change: str) -> LogEntry:

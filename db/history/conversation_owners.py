@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from db import access_log
 from db.access_log import LogEntry
+from db.account_settings.accounts import current_account
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout, fetch_as, fetch_one_as, fetch_value
 from db.rows import first_value
 from db.webhooks.changes import RETURNING_OWNER, STORE_RELEASED_EVENT, STORE_TAKEN_EVENT
+from worker.conversation_endings import idle_end
 from worker.model import ConversationState, Owner
 
 AI_OWNS: Final = "(c.cause = 'release' OR c.people_until <= %(now)s)"
@@ -163,6 +165,22 @@ async def take_conversation(
         await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
         if logged is not None:
             await access_log.append_entry(connection, logged)
+
+
+async def take_by_command(
+    source: Pool, ids: ConversationIds, *, taken_by: str, now: datetime, logged: LogEntry
+) -> bool:
+    """A person takes a conversation for the account's idle time; False for an unknown conversation.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
+    """
+    if not await is_known(source, ids):
+        return False
+    until = idle_end(await current_account(source, ids.user_id), now)
+    takeover = Takeover(**asdict(ids), people_until=until, changed_by=taken_by, cause=OwnerCause.COMMAND)
+    await take_conversation(source, takeover, now, logged=logged)
+    return True
 
 
 async def release_conversation(

@@ -48,8 +48,7 @@ async def add_document(visit: Visit) -> Response:
     if require_media(visit, JSON, FORM) == FORM:
         visit.form = await visit.request.form(max_fields=10, max_part_size=BODY_BYTES)
     else:
-        body = await read_body(visit, NewDocument)
-    visit.form = FormData({"title": body.title, "pasted": body.text, "kind": body.format})
+        visit.form = _form_of(await read_body(visit, NewDocument))
     file, kind = await uploaded_file(visit)
     if file is None:
         raise unusable([FieldProblem(field="text", expected="a text or a file", got="nothing")])
@@ -68,6 +67,10 @@ async def remove_document(visit: Visit) -> Response:
     user_id, document_id = account_of_path(visit), int(visit.request.path_params["document"])
     await remove_from_path(visit, user_id, api=True)
     return json_answer({"document_id": document_id})
+
+
+def _form_of(body: NewDocument) -> FormData:
+    return FormData({"title": body.title, "pasted": body.text, "kind": body.format})
 
 
 async def show_rules(visit: Visit) -> Response:

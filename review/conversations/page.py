@@ -9,12 +9,10 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.account_settings import accounts
 from db.history import conversation_owners
-from db.history.conversation_owners import ConversationIds, OwnerCause, Takeover
+from db.history.conversation_owners import ConversationIds
 from review.access import Right
 from review.http.visit import Refused, Visit
-from worker.conversation_endings import idle_end
 from worker.payload import is_account_name, is_id
 
 MOST: Final = 500
@@ -43,19 +41,15 @@ async def release(visit: Visit) -> Response:
 
 async def give_to_people(visit: Visit, ids: ConversationIds, **detail: object) -> None:
     """Let people own a conversation, with its line of the access log; 404 for an unknown one."""
-    if not await conversation_owners.is_known(visit.store.pool, ids):
+    taken = await conversation_owners.take_by_command(
+        visit.store.pool,
+        ids,
+        taken_by=visit.person.login,
+        now=visit.now,
+        logged=_entry(visit, ids, "taken", detail),
+    )
+    if not taken:
         raise Refused(404, "Unknown conversation", "No event of this conversation is stored.")
-    settings = await accounts.current_account(visit.store.pool, ids.user_id)
-    takeover = Takeover(
-        user_id=ids.user_id,
-        conversation_id=ids.conversation_id,
-        people_until=idle_end(settings, visit.now),
-        changed_by=visit.person.login,
-        cause=OwnerCause.COMMAND,
-    )
-    await conversation_owners.take_conversation(
-        visit.store.pool, takeover, visit.now, logged=_entry(visit, ids, "taken", detail)
-    )
 
 
 async def give_to_ai(visit: Visit, ids: ConversationIds, **detail: object) -> None:

@@ -1,4 +1,4 @@
-"""A fleet of real worker processes on own servers, what was published to it, and the laws it must keep."""
+"""A fleet of real worker processes on own servers, judged by the laws of chaos runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -21,6 +19,12 @@ import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
+from chaos.kinds import Law
+from chaos.laws.observations import EventKind, PublishedEvent, SeenReply, SeenWebhook
+from chaos.laws.oracle import breaches
+from chaos.ledger import Ledger
+from chaos.load import MALFORMED
+from chaos.observing.collect import stored
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
 from tasks.publishing.publish import append
@@ -29,47 +33,24 @@ from tests.support.seeding import seed_document
 
 Value = TypeVar("Value")
 STREAM = "hushgate:events"
-REPLIES = "hushgate:replies"
-ESCALATIONS = "hushgate:escalations"
 HANDOFF_TEXT = "A colleague will answer here."
 IN_FLIGHT = 60
 TTL_S = 2
 PATIENCE_S = 90.0
 """A condition that does not come true by then never will; the longest wait of a healthy run is some 10 s."""
 
-TEXTS = (
-    *("this is spam", "more spam for you", "spam, spam and spam", "SPAM!"),
-    "What are your opening hours?",
-    "Can I return a purchase after thirty days?",
-    "I will kill you",
-    "[[sandbox:llm=500:1]] opening hours?",
-)
+TEXTS = {
+    **dict.fromkeys(("this is spam", "more spam for you", "spam, spam and spam", "SPAM!"), EventKind.RULE),
+    "What are your opening hours?": EventKind.QUESTION,
+    "Can I return a purchase after thirty days?": EventKind.QUESTION,
+    "I will kill you": EventKind.MODERATED,
+    "[[sandbox:llm=500:1]] opening hours?": EventKind.SLOW,
+}
 """Half of them end at the rules, so that thousands of events take a minute and not five."""
-
-MALFORMED = (b"{bad", b"\xff\xfe", b"[]", b'{"user_id":"u"}', b'{"text":"\\ud800"}')
-
-
-@dataclass(slots=True)
-class Published:
-    """Everything that was put on the stream, in order.
-
-    Attributes:
-        conversations: conversation -> its entries that are events, as (entry id, event id), in stream order.
-        malformed: entries that cannot be events.
-    """
-
-    conversations: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
-    malformed: set[str] = field(default_factory=set)
-
-    @property
-    def entries(self) -> set[str]:
-        """Ids of all entries."""
-        return self.malformed | {entry for each in self.conversations.values() for entry, _ in each}
-
-    @property
-    def event_ids(self) -> set[str]:
-        """Ids of all events, each once."""
-        return {event for each in self.conversations.values() for _, event in each}
+LAWS = (
+    *(Law.LOST, Law.TWICE, Law.INVENTED, Law.DEAD_LETTERS, Law.ORDER),
+    *(Law.NOT_SENT, Law.UNAPPROVED, Law.SENT_TWICE),
+)
 
 
 @dataclass(slots=True)
@@ -81,7 +62,7 @@ class Fleet:
     database_url: str
     logs: Path
     rng: random.Random = field(default_factory=lambda: random.Random(20261121))
-    published: Published = field(default_factory=Published)
+    ledger: Ledger = field(default_factory=Ledger)
     workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
     started: int = 0
 
@@ -126,31 +107,34 @@ class Fleet:
         return self.workers.pop(pid).wait(PATIENCE_S)
 
     def publish(
-        self, events: int, conversations: Sequence[str], texts: Sequence[str] = TEXTS, account: str = "u"
+        self, events: int, conversations: Sequence[str], texts: Iterable[str] = TEXTS, account: str = "u"
     ) -> None:
         """Publish a mixed batch of these conversations, one in 40 malformed, one in 20 a repetition."""
-        bodies: list[tuple[str, str, bytes]] = []
+        bodies: list[tuple[str, bytes]] = []
         for _ in range(events):
             draw = self.rng.random()
             if draw < 0.025:
-                bodies.append(("", "", self.rng.choice(MALFORMED)))
-            elif draw < 0.075 and bodies and bodies[-1][0]:
+                bodies.append(self._malformed())
+            elif draw < 0.075 and bodies:
                 bodies.append(bodies[-1])
             else:
-                bodies.append(self._event(self.rng.choice(conversations), self.rng.choice(texts), account))
+                bodies.append(self._event(self.rng.choice(conversations), self.rng.choice([*texts]), account))
         with self.redis as redis:
-            ids = append(redis, [body for _, _, body in bodies], stream=STREAM)
-        for entry_id, (conversation, event_id, _) in zip(ids, bodies, strict=True):
-            if conversation:
-                self.published.conversations[conversation].append((entry_id, event_id))
-            else:
-                self.published.malformed.add(entry_id)
+            ids = append(redis, [body for _, body in bodies], stream=STREAM)
+        self.ledger.entries.update(zip(ids, (name for name, _ in bodies), strict=True))
 
-    def _event(self, conversation: str, text: str, account: str) -> tuple[str, str, bytes]:
-        number = len(self.published.conversations[conversation])
-        event_id = f"{conversation}/{number}/{self.rng.getrandbits(48):012x}"
-        body = body_of(event_id, user_id=account, conversation_id=conversation, text=text)
-        return conversation, event_id, orjson.dumps(body)
+    def _malformed(self) -> tuple[str, bytes]:
+        name = self._named("", EventKind.MALFORMED)
+        return name, self.rng.choice(MALFORMED).format(f" {name} ").encode()
+
+    def _event(self, conversation: str, text: str, account: str) -> tuple[str, bytes]:
+        name = self._named(conversation, TEXTS[text] if account == "u" else EventKind.OFF)
+        return name, orjson.dumps(body_of(name, user_id=account, conversation_id=conversation, text=text))
+
+    def _named(self, conversation: str, kind: EventKind) -> str:
+        name = f"e{len(self.ledger.published)}.{self.rng.getrandbits(48):012x}"
+        self.ledger.published[name] = PublishedEvent(name=name, conversation=conversation, kind=kind)
+        return name
 
     def owned(self) -> dict[int, int]:
         """Lanes that each of our living workers owns, by pid."""
@@ -187,10 +171,10 @@ class Fleet:
         unsent = "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL"
         until(lambda: self.rows(unsent) == [(0,)], "every escalation is on its stream")
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Rows of a query, on a connection of its own."""
         with psycopg.connect(self.database_url) as connection:
-            return connection.execute(query).fetchall()
+            return connection.execute(query, values).fetchall()
 
     def stop(self) -> None:
         """End every worker that still runs."""
@@ -227,103 +211,18 @@ def seed_account(database_url: str) -> None:
 
 
 def broken_laws(fleet: Fleet) -> list[str]:
-    """A sentence for each law that does not hold now."""
-    return [*_conservation(fleet), *_order(fleet), *_replies(fleet), *_escalations(fleet)]
-
-
-def _conservation(fleet: Fleet) -> Iterator[str]:
-    """Every entry ends as exactly one row; every event as exactly one decision."""
-    ends = Counter[str]()
-    for table in ("event_keys WHERE decision_id IS NOT NULL", "duplicates", "dead_letters"):
-        ends.update(entry_id for (entry_id,) in fleet.rows(f"SELECT entry_id FROM {table}"))
-    if lost := fleet.published.entries - set(ends):
-        yield f"{len(lost)} entries without an end: {sorted(lost)[:3]}"
-    if twice := [entry for entry, count in ends.items() if count > 1]:
-        yield f"{len(twice)} entries with several ends: {twice[:3]}"
-    if strange := set(ends) - fleet.published.entries:
-        yield f"{len(strange)} ends of entries that were not published: {sorted(strange)[:3]}"
-    dead = {row[0] for row in fleet.rows("SELECT entry_id FROM dead_letters")}
-    if dead != fleet.published.malformed:
-        yield f"dead letters differ: {sorted(dead ^ fleet.published.malformed)[:3]}"
-    decided = Counter(row[0] for row in fleet.rows("SELECT event_id FROM ai_decisions"))
-    if set(decided) != fleet.published.event_ids:
-        yield f"decided events differ: {sorted(set(decided) ^ fleet.published.event_ids)[:3]}"
-    if again := [event for event, count in decided.items() if count > 1]:
-        yield f"{len(again)} events decided more than once: {again[:3]}"
-    unmatched = (
-        "SELECT count(*) FROM (SELECT * FROM event_keys WHERE decision_id IS NOT NULL) k"
-        " FULL JOIN ai_decisions d ON d.id = k.decision_id"
-        " AND d.event_id = k.event_id WHERE k.event_id IS NULL OR d.event_id IS NULL"
+    """A sentence for each breach of a law; a reply may be kept back in any conversation."""
+    ledger = replace(
+        fleet.ledger, taken={each.conversation: "0-0" for each in fleet.ledger.published.values()}
     )
-    if (count := fleet.rows(unmatched)[0][0]) != 0:
-        yield f"{count} keys and decisions that do not belong together"
+    seen = stored(fleet, ledger)
+    found = breaches(replace(seen, webhooks=tuple(map(_received, seen.replies))))
+    return [sentence for law in LAWS for sentence in found[law]]
 
 
-def _order(fleet: Fleet) -> Iterator[str]:
-    """Decisions and stored history of a conversation follow the order of its first entries."""
-    decided, stored = defaultdict(list), defaultdict(list)
-    keys = "SELECT k.event_id, k.entry_id FROM event_keys k JOIN ai_decisions d ON d.id = k.decision_id"
-    for event_id, entry_id in fleet.rows(f"{keys} ORDER BY d.created_at, d.id"):
-        decided[event_id.split("/")[0]].append((entry_id, event_id))
-    for conversation, event_id in fleet.rows(
-        "SELECT conversation_id, message_id FROM messages WHERE role = 'user' ORDER BY id"
-    ):
-        stored[conversation].append(event_id)
-    for conversation, entries in fleet.published.conversations.items():
-        first: dict[str, str] = {}
-        for entry_id, event_id in entries:
-            first.setdefault(event_id, entry_id)
-        expected = [(entry_id, event_id) for event_id, entry_id in first.items()]
-        if decided[conversation] != expected:
-            yield f"{conversation}: decided out of order"
-        places = [list(first).index(event_id) for event_id in stored[conversation]]
-        if any(later <= earlier for earlier, later in pairwise(places)):
-            yield f"{conversation}: stored out of order: {places}"
-
-
-def _sent(fleet: Fleet, stream: str) -> list[dict[str, Any]]:
-    """The bodies of a stream's entries, in order."""
-    with fleet.redis as redis:
-        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(stream))
-    return [orjson.loads(fields[b"data"]) for _, fields in entries]
-
-
-def _replies(fleet: Fleet) -> Iterator[str]:
-    """Every approved reply is on the reply stream, each once, and nothing else is but texts at handoffs."""
-    entries = _sent(fleet, REPLIES)
-    sent = Counter(each["event_id"] for each in entries if not each["handoff"])
-    approved = {row[0] for row in fleet.rows("SELECT event_id FROM ai_decisions WHERE decision = 'respond'")}
-    approved -= {row[0] for row in fleet.rows("SELECT event_id FROM outbox WHERE cancelled_at IS NOT NULL")}
-    yield from _differences("replies", approved, approved, sent)
-    texts = Counter(each["event_id"] for each in entries if each["handoff"])
-    handed = "SELECT event_id FROM outbox WHERE origin = 'handoff'"
-    stored = {row[0] for row in fleet.rows(handed)}
-    due = {row[0] for row in fleet.rows(f"{handed} AND cancelled_at IS NULL")}
-    yield from _differences("texts at handoffs", due, stored, texts)
-
-
-def _escalations(fleet: Fleet) -> Iterator[str]:
-    """Every decision that escalates is opened once on the stream, what is closed once after that."""
-    entries = _sent(fleet, ESCALATIONS)
-    opened = Counter(each["decision_id"] for each in entries if "cause" not in each)
-    closed = Counter(each["decision_id"] for each in entries if "cause" in each)
-    decided = {str(row[0]) for row in fleet.rows("SELECT id FROM ai_decisions WHERE decision = 'escalate'")}
-    ended = "SELECT decision_id FROM escalations WHERE closed_at IS NOT NULL"
-    over = {str(row[0]) for row in fleet.rows(ended)}
-    yield from _differences("opened escalations", decided, decided, opened)
-    yield from _differences("closed escalations", over, over, closed)
-    seen = set[str]()
-    for each in entries:
-        if "cause" in each and each["decision_id"] not in seen:
-            yield f"closed before it was opened: {each['decision_id']}"
-        seen.add(each["decision_id"])
-
-
-def _differences(what: str, due: set[str], allowed: set[str], sent: Counter[str]) -> Iterator[str]:
-    """What is missing on a stream, what nothing allows there, and what is there more than once."""
-    if missing := due - set(sent):
-        yield f"{len(missing)} {what} missing: {sorted(missing)[:3]}"
-    if strange := set(sent) - allowed:
-        yield f"{len(strange)} {what} without a cause: {sorted(strange)[:3]}"
-    if twice := [each for each, count in sent.items() if count > 1]:
-        yield f"{len(twice)} {what} sent more than once: {twice[:3]}"
+def _received(reply: SeenReply) -> SeenWebhook:
+    """A reply as a receiver that misses nothing has it: this fleet has none."""
+    values = {
+        name: getattr(reply, name) for name in ("name", "conversation", "handoff", "decision_id", "text")
+    }
+    return SeenWebhook(identifier=reply.stream_id, **values)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from chaos.fleet.world import keep_commit_times
 from cli.stack import Stack
 from db.schema import migrate
 from sandbox.server import SandboxHandle
@@ -23,6 +24,7 @@ FEW = ("few-x", "few-y", "few-z")
 def fleet(sandbox_process: SandboxHandle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """Three workers on servers that may be killed."""
     with Stack() as stack:
+        keep_commit_times(stack)
         migrate.upgrade(stack.database_url)
         seed_account(stack.database_url)
         fleet = Fleet(
@@ -75,8 +77,7 @@ def test_a_kill_amid_a_group_of_commits_loses_nothing(fleet: Fleet) -> None:
         held.execute("LOCK TABLE event_keys IN SHARE MODE")
         fleet.publish(150, [f"grouped-{number}" for number in range(150)], ["this is spam"])
         killed = fleet.busy_worker()
-        waiting = f"SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE {_COMMITTING}"
-        until(lambda: fleet.rows(waiting.format(killed=killed)), "its commits wait")
+        until(lambda: fleet.rows(_COMMITTING, f"%:{killed}:%"), "its commits wait")
         fleet.send(killed, signal.SIGKILL)
     fleet.start_worker()
     fleet.settle()
@@ -87,7 +88,10 @@ def test_a_kill_amid_a_group_of_commits_loses_nothing(fleet: Fleet) -> None:
     assert all_alive(fleet)
 
 
-_COMMITTING = "NOT granted AND relation = 'event_keys'::regclass AND application_name LIKE '%:{killed}:%'"
+_COMMITTING = """
+    SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE NOT granted AND relation = 'event_keys'::regclass AND application_name LIKE %s
+"""
 
 
 def test_a_killed_redis_comes_back_from_its_file_and_nothing_is_lost(fleet: Fleet) -> None:
@@ -172,5 +176,4 @@ def _decided(fleet: Fleet, accounts: tuple[str, ...]) -> int:
 
 
 def _published(fleet: Fleet, accounts: tuple[str, ...]) -> int:
-    entries = fleet.published.conversations.items()
-    return len({event for name, each in entries if name.startswith(accounts) for _, event in each})
+    return sum(each.conversation.startswith(accounts) for each in fleet.ledger.published.values())

@@ -8,12 +8,11 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,26 +29,18 @@ from tasks.sending import once_stream
 from tasks.sending.once_stream import RESERVE, OnceStream, OutgoingEntry
 from tasks.shards.clients import connect
 from tasks.stream_upkeep.redis_memory import MemoryWatch
+from tests.support.running import PATIENCE_S, eventually
 from tests.support.samples import body_of
 from tests.support.terminal import Shell
 from worker.errors import StreamFull
 
 STREAM = "hushgate:events"
 REPLIES = "test:replies"
-PATIENCE_S = 90.0
 
 
 def event(number: int) -> dict[str, str]:
     """An event in a conversation of its own."""
     return body_of(f"full-{number}", user_id="nowhere")
-
-
-def until(condition: Callable[[], Any], what: str) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S:.0f} s: {what}"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -131,7 +122,7 @@ def test_a_worker_that_starts_on_a_full_redis_drains_it_and_leaks_no_connection(
     publish_many(redis, [event(number) for number in range(300)])
     redis.config_set("maxmemory", "1mb")
     worker()
-    until(lambda: redis.xlen(STREAM) == 0, "the stream is drained")
+    eventually(lambda: redis.xlen(STREAM) == 0, "the stream is drained")
 
     def tried() -> int:
         return int(redis.info("stats")["total_connections_received"])
@@ -140,10 +131,10 @@ def test_a_worker_that_starts_on_a_full_redis_drains_it_and_leaks_no_connection(
         return int(redis.info("clients")["connected_clients"])
 
     before, held = tried(), connected()
-    until(lambda: tried() > before + 12, "Celery tried to connect several times")
+    eventually(lambda: tried() > before + 12, "Celery tried to connect several times")
     grown = connected() - held
     redis.config_set("maxmemory", "0")
-    until(lambda: redis.smembers("_kombu.binding.hushgate"), "Celery has its queue")
+    eventually(lambda: redis.smembers("_kombu.binding.hushgate"), "Celery has its queue")
 
     assert grown <= 4  # one or two of Celery's and two of the engine's; a leak leaves one for each attempt
 

