@@ -6,12 +6,8 @@ its upstreams and not by CPU, as in production: two idle cores then suffice for 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -24,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.engine import seed
-from bench.load import STREAM, environment, event, until
+from bench.load import STREAM, environment, event, until, worker
 from cli.stack import Stack
 from sandbox.server import start
 from tasks.publishing.publish import append, open_shards
@@ -63,25 +59,6 @@ class ScaleRun:
     busy: float
 
 
-@contextmanager
-def workers(kind: str, count: int, variables: dict[str, str]) -> Iterator[list[psutil.Process]]:
-    """Worker processes; their output is discarded."""
-    words = [sys.executable, "-m", *WORKERS[kind][0]]
-    started = [
-        subprocess.Popen(
-            words, env=os.environ | variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        for _ in range(count)
-    ]
-    try:
-        yield [psutil.Process(each.pid) for each in started]
-    finally:
-        for each in started:
-            each.terminate()
-        for each in started:
-            each.wait(60)
-
-
 def alive(redis: Redis) -> int:
     """Workers that take every shard."""
     return min(int(redis.scard(f"{each.prefix}workers")) for each in current_layout(redis, STREAM).current())
@@ -104,16 +81,18 @@ def measure(redis: Redis, variables: dict[str, str], kind: str, shards: int, pro
     _, in_flight = WORKERS[kind]
     events = WAVES * in_flight * processes
     variables = variables | {"HUSHGATE_SHARDS": str(shards), "HUSHGATE_IN_FLIGHT": str(in_flight)}
-    with workers(kind, processes, variables) as running:
+    with ExitStack() as stack:
+        words = WORKERS[kind][0]
+        running = [stack.enter_context(worker([*words], variables)) for _ in range(processes)]
         until(lambda: alive(redis) >= processes, PATIENCE_S)
-        before = cpu_s(running)
+        before = sum(each.cpu_s() for each in running)
         psutil.cpu_percent()  # the next call counts from here
         started = time.monotonic()
         append(redis, payloads(events, f"{shards}-{processes}"), stream=STREAM)
         until(lambda: not unfinished(redis), PATIENCE_S)
         seconds = time.monotonic() - started
         busy = psutil.cpu_percent()
-        used = cpu_s(running) - before
+        used = sum(each.cpu_s() for each in running) - before
     return ScaleRun(
         worker=kind,
         shards=shards,
@@ -125,11 +104,6 @@ def measure(redis: Redis, variables: dict[str, str], kind: str, shards: int, pro
         worker_cpu_ms=round(1000 * used / events, 2),
         busy=round(busy / 100, 2),
     )
-
-
-def cpu_s(running: list[psutil.Process]) -> float:
-    """CPU seconds of all workers."""
-    return sum(sum(each.cpu_times()[:2]) for each in running)
 
 
 def main() -> None:
