@@ -15,7 +15,6 @@ from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.prices import PriceSettings
 from worker.settings.retention import ErasureSettings, key_bytes
-from worker.settings.shadows import ShadowSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
 
@@ -28,7 +27,6 @@ class Settings(
     WebhookSettings,
     MetricsSettings,
     AlertSettings,
-    ShadowSettings,
     TraceSettings,
     CallSettings,
     PriceSettings,
@@ -54,6 +52,9 @@ class Settings(
     """Grants after which an entry has two more runs before it is poison."""
     db_pool: int = Field(default=10, ge=2, le=200)
     """Postgres connections per process."""
+    shadow_usd_a_day: float = Field(default=1.0, ge=0)
+    """US dollars that all shadows of an account may spend in a day (UTC) for answers that recordings lack;
+    each shadow declares its own part."""
 
     model_attempts: int = Field(default=3, ge=1, le=10)
     """Attempts for one completion."""
