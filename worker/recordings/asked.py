@@ -6,12 +6,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from worker.assessment.reading.asking import Judge
 from worker.assessment.reading.model import ReadingRequest
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
-from worker.ports import Arrivals, Classifier, Conversations, LanguageModel, Moderator, Retriever
-from worker.recordings.recording import Port
 
 Value = TypeVar("Value")
 NO_LABELS: Final[dict[str, str]] = {}
@@ -30,68 +27,33 @@ class Asks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedModerator:
-    """A moderation API; as in ``worker.ports``."""
+class AskedPort:
+    """Any port but the clock, as in ``worker.ports``; it has the methods of each.
+
+    Attributes:
+        behind: the port that answers; None: there is none.
+    """
 
     asks: Asks
-    behind: Moderator | None
+    port: str
+    behind: Any = None
 
     def moderate(self, text: str, image_urls: Sequence[str]) -> PortAnswer[ModerationScores]:
         """Scores of a text and its images."""
-        request = (text, tuple(image_urls))
-        return self.asks.ask(
-            Port.MODERATOR, request, self.behind.moderate if self.behind else None, text, image_urls
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AskedClassifier:
-    """A classifier; as in ``worker.ports``."""
-
-    asks: Asks
-    port: str
-    behind: Classifier | None
+        call = getattr(self.behind, "moderate", None)
+        return self.asks.ask(self.port, (text, tuple(image_urls)), call, text, image_urls)
 
     def classify(self, question: ClassifierQuestion) -> PortAnswer[ModerationScores]:
-        """Scores of a text."""
-        call = self.behind.classify if self.behind else None
-        return self.asks.ask(self.port, question, call, question)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedModel:
-    """A language model; as in ``worker.ports``."""
-
-    asks: Asks
-    port: str
-    behind: LanguageModel | None
+        """Scores of a text by a classifier."""
+        return self.asks.ask(self.port, question, getattr(self.behind, "classify", None), question)
 
     def complete(self, prompt: Prompt, timeout_s: float) -> PortAnswer[Completion]:
-        """One answer."""
-        return self.asks.ask(
-            self.port, prompt, self.behind.complete if self.behind else None, prompt, timeout_s
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AskedJudge:
-    """A judge; as in ``worker.assessment``."""
-
-    asks: Asks
-    behind: Judge | None
+        """One answer of a language model."""
+        return self.asks.ask(self.port, prompt, getattr(self.behind, "complete", None), prompt, timeout_s)
 
     def read(self, request: ReadingRequest) -> PortAnswer[Completion]:
-        """The raw answer."""
-        call = self.behind.read if self.behind else None
-        return self.asks.ask(Port.JUDGE, request, call, request)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedRetriever:
-    """A search; as in ``worker.ports``."""
-
-    asks: Asks
-    behind: Retriever | None
+        """The raw answer of a judge."""
+        return self.asks.ask(self.port, request, getattr(self.behind, "read", None), request)
 
     def search(
         self,
@@ -109,33 +71,13 @@ class AskedRetriever:
         lines = {"earlier": tuple(earlier), "embedded": None if embedded is None else tuple(embedded)}
         kept = dict(labels) if labels else NO_LABELS
         request = (user_id, query, limit, min_similarity, kept, *lines.values())
-        return self.asks.ask(
-            Port.SEARCH, request, self.behind.search if self.behind else None, *given, **lines
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AskedConversations:
-    """The stored history; as in ``worker.ports``."""
-
-    asks: Asks
-    behind: Conversations | None
+        return self.asks.ask(self.port, request, getattr(self.behind, "search", None), *given, **lines)
 
     def history(self, user_id: str, conversation_id: str, limit: int) -> PortAnswer[tuple[Message, ...]]:
-        """The newest lines."""
+        """The newest lines of the stored history."""
         given = (user_id, conversation_id, limit)
-        call = self.behind.history if self.behind else None
-        return self.asks.ask(Port.HISTORY, given, call, *given)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedArrivals:
-    """Later events of the conversation; as in ``worker.ports``."""
-
-    asks: Asks
-    behind: Arrivals | None
+        return self.asks.ask(self.port, given, getattr(self.behind, "history", None), *given)
 
     def newer(self, event: Event) -> PortAnswer[tuple[NewerEvent, ...]]:
-        """The events that wait behind this one."""
-        call = self.behind.newer if self.behind else None
-        return self.asks.ask(Port.ARRIVALS, event.event_id, call, event)
+        """The events of the conversation that wait behind this one."""
+        return self.asks.ask(self.port, event.event_id, getattr(self.behind, "newer", None), event)

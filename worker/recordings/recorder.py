@@ -13,16 +13,7 @@ from uuid import UUID
 from worker.errors import HushgateError
 from worker.model import Json
 from worker.ports import Clock, Ports
-from worker.recordings.asked import (
-    AskedArrivals,
-    AskedClassifier,
-    AskedConversations,
-    AskedJudge,
-    AskedModel,
-    AskedModerator,
-    AskedRetriever,
-    PortCall,
-)
+from worker.recordings.asked import AskedPort, PortCall
 from worker.recordings.recording import Deployment, Port, RecordedAnswer, RecordedOutcome, Recording
 from worker.recordings.stored import error_json, request_key
 from worker.steps.run import EventCase
@@ -56,18 +47,18 @@ class Recorder:
         return replace(
             behind,
             clock=RecordedClock(self, behind.clock),
-            moderator=AskedModerator(self, moderator) if moderator else None,
-            model=AskedModel(self, Port.MODEL, behind.model),
-            retriever=AskedRetriever(self, behind.retriever),
-            conversations=AskedConversations(self, behind.conversations),
-            judge=AskedJudge(self, judge) if judge else None,
-            arrivals=AskedArrivals(self, arrivals) if arrivals else None,
+            moderator=AskedPort(self, Port.MODERATOR, moderator) if moderator else None,
+            model=AskedPort(self, Port.MODEL, behind.model),
+            retriever=AskedPort(self, Port.SEARCH, behind.retriever),
+            conversations=AskedPort(self, Port.HISTORY, behind.conversations),
+            judge=AskedPort(self, Port.JUDGE, judge) if judge else None,
+            arrivals=AskedPort(self, Port.ARRIVALS, arrivals) if arrivals else None,
             classifiers={
-                name: AskedClassifier(self, Port.CLASSIFIER.named(name), each)
+                name: AskedPort(self, Port.CLASSIFIER.named(name), each)
                 for name, each in behind.classifiers.items()
             },
             models={
-                name: AskedModel(self, Port.MODEL.named(name), each) for name, each in behind.models.items()
+                name: AskedPort(self, Port.MODEL.named(name), each) for name, each in behind.models.items()
             },
         )
 

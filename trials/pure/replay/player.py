@@ -16,16 +16,7 @@ from uuid import UUID
 from worker.cancellation import cancel_all
 from worker.moderation_holds import Holds
 from worker.ports import Ports
-from worker.recordings.asked import (
-    AskedArrivals,
-    AskedClassifier,
-    AskedConversations,
-    AskedJudge,
-    AskedModel,
-    AskedModerator,
-    AskedRetriever,
-    PortCall,
-)
+from worker.recordings.asked import AskedPort, PortCall
 from worker.recordings.recording import AnswerMissing, Port, RecordedAnswer, RecordedOutcome, Recording
 from worker.recordings.stored import request_key
 
@@ -80,22 +71,18 @@ class Player:
         models = [*deployment.models, *(live.models if live else ())]
         return Ports(
             clock=self.clock,
-            moderator=AskedModerator(self, live.moderator if live else None) if has_moderator else None,
-            model=AskedModel(self, Port.MODEL, live.model if live else None),
-            retriever=AskedRetriever(self, live.retriever if live else None),
-            conversations=AskedConversations(self, live.conversations if live else None),
-            judge=AskedJudge(self, live.judge if live else None) if has_judge else None,
-            arrivals=AskedArrivals(self, None) if deployment.arrivals else None,
+            moderator=AskedPort(self, Port.MODERATOR, live and live.moderator) if has_moderator else None,
+            model=AskedPort(self, Port.MODEL, live and live.model),
+            retriever=AskedPort(self, Port.SEARCH, live and live.retriever),
+            conversations=AskedPort(self, Port.HISTORY, live and live.conversations),
+            judge=AskedPort(self, Port.JUDGE, live and live.judge) if has_judge else None,
+            arrivals=AskedPort(self, Port.ARRIVALS) if deployment.arrivals else None,
             classifiers={
-                name: AskedClassifier(
-                    self,
-                    Port.CLASSIFIER.named(name),
-                    live.classifiers.get(name) if live else None,
-                )
+                name: AskedPort(self, Port.CLASSIFIER.named(name), live and live.classifiers.get(name))
                 for name in dict.fromkeys(classifiers)
             },
             models={
-                name: AskedModel(self, Port.MODEL.named(name), live.models.get(name) if live else None)
+                name: AskedPort(self, Port.MODEL.named(name), live and live.models.get(name))
                 for name in dict.fromkeys(models)
             },
             retry=deployment.retry,
