@@ -80,13 +80,13 @@ def request_hash(request: CheckRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GivenHistory:
-    """``worker.ports.Conversations`` over the lines of one check."""
+    """``worker.ports.Conversations`` over the lines of one check or item of a golden set."""
 
     lines: tuple[Message, ...]
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:  # noqa: ARG002
-        """The newest ``limit`` lines."""
-        return self.lines[-limit:]
+        """The newest ``limit`` lines, oldest first."""
+        return self.lines[-limit:] if limit else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from uuid import UUID
 from trials.pure.evaluation.figures import ItemResult
 from trials.pure.evaluation.items import GoldenItem
 from trials.pure.replay.difference import outcome_of
-from worker.model import Decision, Message, Passage, Retrieved
+from worker.checks.given import GivenHistory
+from worker.model import Decision, Passage, Retrieved
 from worker.pipeline import decide
 from worker.ports import Clock, Ports
 from worker.reasons import FAILURE_FAMILIES, Reason
@@ -52,17 +53,6 @@ class ItemClock:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemConversations:
-    """The history of an item."""
-
-    lines: tuple[Message, ...]
-
-    async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:  # noqa: ARG002
-        """The newest ``limit`` lines, oldest first."""
-        return self.lines[-limit:] if limit else ()
-
-
-@dataclass(frozen=True, slots=True)
 class ItemPassages:
     """A search that finds the passages of an item."""
 
@@ -95,7 +85,7 @@ def item_ports(item: GoldenItem, live: Ports) -> Ports:
     return replace(
         live,
         clock=ItemClock(live.clock, content.event.created_at, item.item_id),
-        conversations=ItemConversations(content.history),
+        conversations=GivenHistory(content.history),
         retriever=live.retriever if content.passages is None else ItemPassages(content.passages),
         arrivals=None,
     )
