@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import takewhile
 from typing import Any, Final, TypeVar, cast
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from review.http.field_problems import FieldProblem
+from review.http.parameters import adapter_of
 from review.http.visit import Refused, Visit
 from review.typed.kinds import EXPECTED
 from worker.expectations import expectation
@@ -30,7 +30,7 @@ async def read_body(visit: Visit, kind: type[Body]) -> Body:
     """
     require_media(visit, JSON)
     try:
-        found: Body = _adapter(cast("Any", kind)).validate_json(await visit.request.body(), strict=True)
+        found: Body = adapter_of(cast("Any", kind)).validate_json(await visit.request.body(), strict=True)
     except ValidationError as error:
         raise unusable(field_problems(error)) from error
     return found
@@ -69,11 +69,6 @@ def field_problems(error: ValidationError) -> list[FieldProblem]:
     """Every wrong field of a body, in its order, each once."""
     found = [_problem(each) for each in error.errors(include_url=False)]
     return list({each.field: each for each in reversed(found)}.values())[::-1]
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def _problem(error: Any) -> FieldProblem:

@@ -37,7 +37,7 @@ class Parameter:
     @property
     def schema_of_one(self) -> dict[str, Any]:
         """The JSON Schema of a single value."""
-        return _adapter(self.kind).json_schema()
+        return adapter_of(self.kind).json_schema()
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def read_query(given: QueryParams, known: Sequence[Parameter]) -> Mapping[str, A
             problems.append(FieldProblem(field=parameter.name, expected=expected, got=str(len(values))))
             continue
         try:
-            read = tuple(_adapter(parameter.kind).validate_strings(each) for each in values)
+            read = tuple(adapter_of(parameter.kind).validate_strings(each) for each in values)
         except ValidationError as error:
             expected, got = _expected(parameter.schema_of_one), got_value(error.errors(include_url=False)[0])
             problems.append(FieldProblem(field=parameter.name, expected=expected, got=got))
@@ -118,5 +118,6 @@ def _expected(schema: Mapping[str, Any]) -> str:
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    """Reads and describes values of a type; made once."""
     return TypeAdapter(kind)

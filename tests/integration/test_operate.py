@@ -16,21 +16,13 @@ from sandbox.server import SandboxHandle
 from tasks.fleet.beats import KEPT_S, beat_key
 from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import Running, eventually, running
-from tests.support.terminal import Shell, shell_at
+from tests.support.terminal import Shell
 
 
 @pytest.fixture
-def shell(url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
-    """The shell of the engineer."""
-    return shell_at(
-        tmp_path,
-        DATABASE_URL=url,
-        REDIS_URL=redis_url,
-        OPENAI_API_KEY="sandbox",
-        OPENROUTER_API_KEY="sandbox",
-        OPENAI_BASE_URL=sandbox.base_url,
-        OPENROUTER_BASE_URL=sandbox.base_url,
-    )
+def database_url(url: str) -> str:
+    """A database of each test's own."""
+    return url
 
 
 @pytest.fixture
