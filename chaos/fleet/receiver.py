@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Final
 
 import orjson
 
 from chaos.laws.observations import SeenWebhook
+from cli.demo.receiver import serving
 
 LOSE_EVERY: Final = 100
 HANG_EVERY: Final = 3
@@ -90,13 +91,9 @@ def receiving() -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             """Print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    found.url = f"http://127.0.0.1:{server.server_port}/replies"
-    threading.Thread(target=server.serve_forever, name="receiver", daemon=True).start()
-    try:
-        yield found
-    finally:
-        found.answers.set()
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as address:
+        found.url = f"{address}/replies"
+        try:
+            yield found
+        finally:
+            found.answers.set()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.demo.receiver import serving
 from cli.doctor import live_models
 from sandbox.server import SandboxHandle
 from tests.support.http_server import Answer, Asked, http_server, json_answer
@@ -32,17 +32,6 @@ CHAT_ANSWER = {
 }
 SCORES = {"model": MODERATION, "results": [{"categories": {"hate": False}, "category_scores": {"hate": 0.1}}]}
 Answers = Mapping[str, tuple[int, Any]]
-
-
-@contextmanager
-def serving(handler: Any) -> Iterator[str]:
-    """A server on loopback; its address without a path."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 class Files(SimpleHTTPRequestHandler):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, TypeAlias
+
+from cli.demo.receiver import serving
 
 Answer: TypeAlias = tuple[int, Mapping[str, str], bytes]
 """Status, headers and body; the length of the body is added to the headers."""
@@ -72,11 +73,5 @@ def http_server(answer: Callable[[Asked], Answer | None]) -> Iterator[tuple[str,
         def log_message(self, *_: object) -> None:
             """Write nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", seen
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Handler) as address:
+        yield address, seen

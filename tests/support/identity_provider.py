@@ -7,17 +7,18 @@ import hashlib
 import hmac
 import json
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from io import BufferedIOBase
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
+
+from cli.demo.receiver import serving
 
 CLIENT, SECRET = "hushgate", "the secret of the client"
 
@@ -200,13 +201,5 @@ def running(algorithm: str) -> Iterator[Provider]:
             self.end_headers()
             self.wfile.write(text)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    provider.issuer = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as provider.issuer:
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
