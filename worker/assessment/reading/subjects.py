@@ -6,22 +6,42 @@ A subject is what a title, a heading, a label or the first cell of a table row n
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from worker.assessment.reading.dates import MONTHS, covered_dates, without_date_names
-from worker.assessment.reading.languages import content_of
+from worker.assessment.reading.languages import content_of, language_of
 from worker.assessment.reading.model import ReadingRequest
-from worker.assessment.reading.names import PREFIX
+from worker.assessment.reading.names import NOUNS_IN_CAPITALS, PREFIX, is_no_name
+from worker.assessment.reading.numbers import figures
+from worker.assessment.reading.units import BARE
 from worker.assessment.text.once import once
-from worker.assessment.text.words import text_units, unaccented_unit
+from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import (
+    FUNCTION,
+    STOP,
+    comparable_unit,
+    is_unspaced,
+    sentence_spans,
+    split_sentences,
+    text_units,
+    unaccented_unit,
+    word_tokens,
+)
 from worker.model import Quote
 
-_HEAD: Final = re.compile(r"\n(?:\|\s?)?([^\n.!?:：|。！？]{2,60})(?=:\s|：|\n\n|\s\|)")
+_NAME: Final = r"([^\n.!?;:：|。！？；]{2,60})"
+_HEAD: Final = re.compile(
+    rf"\n(?:\|\s?)?{_NAME}(?=:\s|：|\n\n|\s\|)|(?:[.!?;]\s|[。！？；]){_NAME}(?=:\s|：)"
+)
 """A label before a colon, a heading before an empty line, or the first cell of a row."""
+_NAME_AFTER: Final = re.compile(r"(?<!\w)(?=([^\W\d_]{4,})\s([^\W\d_]{2,}))")
+"""A word and the next one, which is a name if it has a capital letter."""
 _YEAR: Final = re.compile(r"(?<!\d)20\d\d(?!\d)")
+GRAMMAR: Final = STOP | FUNCTION
 Words = frozenset[str]
 PassagePart = tuple[int, Words, str]  # where it begins in its passage, the words of title and head, the text
 
@@ -43,7 +63,7 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
     before = (text[start:end] for (start, _, _), (_, text, _, end) in zip(parts, places, strict=True))
     asked, said, quoted = map(_names, (request.question, " ".join(request.sentences), "\n".join(before)))
     pieces = (text[start:end] for _, text, start, end in places)
-    claims = [(each, _words(without_date_names(each)) - ours) for each in pieces]
+    claims = [(each, _claimed(each) - ours) for each in pieces]
     for named, (_, theirs, text) in rivals:
         only, words = ours - theirs, named - ours
         if not all(map(_YEAR.search, only)):
@@ -59,12 +79,76 @@ def other_subject(request: ReadingRequest, quotes: Sequence[Quote]) -> str | Non
 
 def _is_said_otherwise(piece: str, words: Words, asked: Words, text: str) -> bool:
     """Whether the text of a section speaks of what a piece of another one says, in other words."""
-    parallel = _words(text)
+    parallel, units = _words(text), {*figures(piece).units} - BARE
     return (
-        2 * len(words & parallel) >= len(words)
+        bool(words or covered_dates(text) or units.intersection(figures(text).units))
+        and 2 * len(words & parallel) >= len(words)
         and asked.isdisjoint(words - parallel)
         and covered_dates(piece) & MONTHS <= covered_dates(text)
         and piece not in text
+    )
+
+
+def other_name(request: ReadingRequest, quotes: Sequence[Quote]) -> str | None:
+    """The name that a question asks about, where all quotes are of a name beside the same word, or None.
+
+    "Plan Basic" and "plan Flex" are such names. None where draft or a sentence of the passages names both.
+    """
+    twins = _twins(request.question, request.passages)
+    if not twins:  # as for most questions
+        return None
+    said = frozenset(word_tokens(" ".join(request.sentences)))
+    places = [
+        (request.passages[each.passage - 1][1], each.start) for each in quotes if each.start is not None
+    ]
+    around = [_sentence_words(*place) for place in places]
+    for asked, others in twins:
+        of_others = around and all(asked.isdisjoint(words) and others & words for words in around)
+        if of_others and others.isdisjoint(said):
+            return min(asked)
+    return None
+
+
+def _sentence_words(text: str, at: int) -> Words:
+    """The words of the sentence around a place, in their own case."""
+    start, end = next((each for each in sentence_spans(text) if each[0] <= at < each[1]), (at, at))
+    return frozenset(word_tokens(text[start:end]))
+
+
+@once
+def _twins(question: str, passages: tuple[tuple[str, str], ...]) -> list[tuple[Words, Words]]:
+    """The names beside one word of which a question has some, and the others."""
+    beside: dict[str, set[str]] = defaultdict(set)
+    for _, text in passages:
+        for word, name in _names_beside(text):
+            beside[word].add(name)
+    asked = frozenset(text_units(question))
+    found = []
+    for names in beside.values():
+        own = frozenset(each for each in names if comparable_unit(folded_text(each)) in asked)
+        others = frozenset(names) - own
+        related = (_names_of_one_sentence(text) for _, text in passages)
+        if own and others and not any(own & each and others & each for every in related for each in every):
+            found.append((own, others))
+    return found
+
+
+@lru_cache(maxsize=512)
+def _names_of_one_sentence(text: str) -> tuple[Words, ...]:
+    return tuple(frozenset(word_tokens(each)) for each in split_sentences(text))
+
+
+@lru_cache(maxsize=512)
+def _names_beside(text: str) -> tuple[tuple[str, str], ...]:
+    """The words of a text with the names directly after them; German writes every noun like a name."""
+    if language_of(text) in NOUNS_IN_CAPITALS:
+        return ()
+    small = frozenset(filter(str.islower, word_tokens(text)))
+    pairs = [each.groups() for each in _NAME_AFTER.finditer(text) if each[2][0].isupper()]
+    return tuple(
+        (folded_text(word), name)
+        for word, name in pairs
+        if folded_text(word) not in GRAMMAR and folded_text(name) not in small and not is_no_name(name)
     )
 
 
@@ -82,7 +166,8 @@ def _named_sections(
 
 @lru_cache(maxsize=512)  # passages: 1 MB
 def _sections(title: str, text: str) -> tuple[PassagePart, ...]:
-    found = [(max(each.start() - 1, 0), without_date_names(each[1])) for each in _HEAD.finditer(f"\n{text}")]
+    heads = _HEAD.finditer(f"\n{text}")
+    found = [(max(each.start() - 1, 0), without_date_names(each[1] or each[2])) for each in heads]
     starts = [(0, ""), *found, (len(text), "")]
     return tuple((at, _names(f"{title}\n{head}"), text[at:end]) for (at, head), (end, _) in pairwise(starts))
 
@@ -91,6 +176,14 @@ def _names(text: str) -> Words:
     """The words of a text, its years, and its numbers with the words before them ("line 4")."""
     counted = {f"{unaccented_unit(one)} {two}" for one, two in pairwise(text_units(text)) if two.isdigit()}
     return _words(text).union(counted, _YEAR.findall(text))
+
+
+def _claimed(piece: str) -> Words:
+    """The words of a piece without its days and times."""
+    undated = list_pattern("every_day").sub(" ", without_date_names(piece))
+    return frozenset(
+        each for each in _words(undated) if each.isalpha() and (len(each) > 2 or is_unspaced(each))
+    )
 
 
 def _words(text: str) -> Words:
