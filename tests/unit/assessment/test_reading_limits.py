@@ -136,6 +136,26 @@ ON_CONDITION = {
         "Oui, vous pouvez annuler par écrit.",
         "Vous pouvez annuler si vous prévenez par écrit.",
     ),
+    "circumstance of the question": (
+        "Our concert did not take place, a refund?",
+        "Yes, you get a refund.",
+        "You get a refund only if the show is cancelled.",
+    ),
+    "guest": (
+        "I'm staying with you. Is parking free?",
+        "Yes, parking is free.",
+        "Parking is free for hotel guests only.",
+    ),
+    "price for the rest": (
+        "Le vestiaire est gratuit mardi ?",
+        "Oui, le vestiaire est gratuit.",
+        "Le vestiaire est gratuit le mardi, sinon 2 €.",
+    ),
+    "group of the question": (
+        "I'm at university. What do I pay?",
+        "You pay $5.",
+        "Students pay $5, adults $9.",
+    ),
     "young enough": (
         "Does my 5 year old pay?",
         "No, your child enters free.",
@@ -148,6 +168,7 @@ TOTALS = {
     "polish": ("Dla 3 osób?", "Dla trzech osób to 54 zł.", "18 zł za osobę"),
     "turkish": ("3 kişi?", "3 kişi için 1.350 TL.", "Kişi başı 450 TL'dir."),
     "japanese": ("3人でいくら", "3名様で5,400円です。", "お一人様1,800円"),
+    "both ways": ("Tam i z powrotem?", "W obie strony to 240 zł, więc drogo.", "W jedną stronę 120 zł."),
     "two prices": (
         "2 adults, 2 kids?",
         "Two adults and two children pay €56 in total.",
@@ -230,6 +251,32 @@ WRONG = {
         "Returns within 30 days.",
     ),
     "non-smoking": ("Smoking?", "Smoking is allowed in the house.", "The house is non-smoking."),
+    "free for guests": (
+        "Is parking free?",
+        "Yes, parking is free.",
+        "Parking is free for hotel guests only.",
+    ),
+    "free with a price for the rest": (
+        "La carte est gratuite ?",
+        "Oui, la carte est gratuite.",
+        "La carte est gratuite la première année, puis 45 € par an.",
+    ),
+    "free above an amount": (
+        "هل التوصيل مجاني؟",
+        "نعم، التوصيل مجاني.",
+        "التوصيل مجاني داخل الرياض للطلبات فوق 200 ريال",
+    ),
+    "verb at the end": ("Hunde?", "Ja, Hunde sind erlaubt.", "Hunde sind nur an der Leine erlaubt."),
+    "one letter": (
+        "Paspoort ophalen?",
+        "Ja, u kunt het paspoort ophalen.",
+        "U kunt het paspoort ophalen als u vooraf betaalt.",
+    ),
+    "price of a group": (
+        "Was kostet der Eintritt?",
+        "Der Eintritt kostet 6 Euro.",
+        "Der Eintritt kostet 12 Euro. Studierende zahlen 6 Euro.",
+    ),
     "not the excepted": ("Hunde?", "Ja, Hunde dürfen mit.", "Hunde dürfen nicht mit, außer Blindenhunden."),
     "no with another reason": (
         "By card?",

@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import Final
 
 from worker.assessment.reading.amounts import missing_figures
+from worker.assessment.reading.conditions import drops_limit, plain_yes, price_of_group
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
-from worker.assessment.reading.limits import drops_limit, goes_beyond, plain_yes
+from worker.assessment.reading.limits import goes_beyond
 from worker.assessment.reading.names import missing_names
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
@@ -66,8 +67,9 @@ def disagreements(
     """
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
-    dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, question)
-    dropped = dropped or plain_yes(sentence, draft, quoted, question)
+    dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, beside, asked)
+    dropped = dropped or plain_yes(sentence, draft, quoted, asked)
+    dropped = dropped or price_of_group(sentence, draft, quoted, beside, asked)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)

@@ -9,12 +9,14 @@ from typing import Final
 from worker.assessment.text.language import detect_language, function_word_language
 from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import language_pattern
-from worker.assessment.text.words import FUNCTION, fact_units, is_unspaced, text_units
+from worker.assessment.text.words import FUNCTION, fact_units, is_unspaced, text_units, unaccented_text
 
 LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
 """Languages that differ by their words; others differ by their script."""
 
 
+LEAST_SHARED: Final = 3
+"""Letters that two forms of a word share at least where the endings of a language are unknown."""
 MOST_CHARS: Final = 400
 """Characters that show the language of a text."""
 WRITTEN_IN: Final = {"han": "zh", "kana": "ja", "hangul": "ko"}
@@ -69,3 +71,15 @@ def content_of(text: str) -> frozenset[str]:
     """The words of a text with a meaning of their own."""
     found = frozenset(fact_units(text_units(text))) - FUNCTION
     return frozenset(unit for unit in found if len(unit) > 2 or is_unspaced(unit))
+
+
+def has_words(text: str, folded: str) -> bool:
+    """Whether folded text has each word of a text, apart from numbers, in some form."""
+    words = (each for each in content_of(text) if not any(map(str.isdigit, each)))
+    known = unaccented_text(folded)
+    return all(unaccented_text(_beginning(each)) in known for each in words)
+
+
+def _beginning(word: str) -> str:
+    """What the forms of a word share at least; a sign of Korean is a syllable."""
+    return word[:2] if "\uac00" <= word <= "\ud7af" else word[: max(LEAST_SHARED, len(word) - 2)]

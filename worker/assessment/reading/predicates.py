@@ -68,7 +68,7 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
 
 def lacking(folded: str) -> frozenset[str]:
     """The stems of what a folded text calls absent in one word with the absent thing."""
-    return frozenset(_stem(one or other) for one, other in _LACKING.findall(folded))
+    return frozenset(stem_of(one or other) for one, other in _LACKING.findall(folded))
 
 
 def _negates(folded: str, language: str | None) -> bool:
@@ -90,15 +90,16 @@ def _predicates(folded: str, language: str | None) -> Predicates:
 
 def stems(folded: str) -> frozenset[str]:
     """The beginnings of the words of folded text with a meaning of their own."""
-    return frozenset(_stem(word) for word in word_tokens(folded) if word not in STOP)
+    return frozenset(stem_of(word) for word in word_tokens(folded) if word not in STOP)
 
 
 def _first_word(rest: str) -> str | None:
     for word in word_tokens(rest[:CHARS_REACHED])[:WORDS_REACHED]:
         if word not in STOP:
-            return None if word.isdigit() or is_unspaced(word) else _stem(word)
+            return None if word.isdigit() or is_unspaced(word) else stem_of(word)
     return None
 
 
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
+    """The beginning of a folded word, which its forms share."""
     return comparable_unit(word)[:STEM]
