@@ -146,6 +146,13 @@ ON_CONDITION = {
         "Yes, parking is free.",
         "Parking is free for hotel guests only.",
     ),
+    "first time": ("At 4 pm?", "Yes, you can check in at 4 pm.", "Check-in is from 3 pm."),
+    "time before noon or after": ("At 5:30?", "Yes, we are open at 5:30.", "We are open 9:00 to 6:00."),
+    "another matter of the day": (
+        "Is the bar open on Monday?",
+        "On Monday the bar is open.",
+        "The restaurant is closed on Mondays, the bar is open.",
+    ),
     "price for the rest": (
         "Le vestiaire est gratuit mardi ?",
         "Oui, le vestiaire est gratuit.",
@@ -276,6 +283,20 @@ WRONG = {
         "Was kostet der Eintritt?",
         "Der Eintritt kostet 6 Euro.",
         "Der Eintritt kostet 12 Euro. Studierende zahlen 6 Euro.",
+    ),
+    "before the first time": ("At 1 pm?", "Yes, you can check in at 1 pm.", "Check-in is from 3 pm."),
+    "after the last time": ("오후 5시?", "네, 토요일 17시에도 진료합니다.", "토요일 09:00~13:00 진료"),
+    "outside of hours": ("19 Uhr?", "Ja, um 19 Uhr ist geöffnet.", "Geöffnet 9–18 Uhr"),
+    "another time": ("11時ですか？", "はい、チェックアウトは11時です。", "チェックアウトは10時です"),
+    "closed day": (
+        "Montag?",
+        "Montags ist von 9 bis 18 Uhr offen.",
+        "Di–Sa 9 bis 18 Uhr, montags geschlossen",
+    ),
+    "turkish closed day": (
+        "Pazar?",
+        "Evet, pazar 11.00-18.00 arası açığız.",
+        "cumartesi 11.00-18.00 açıktır; pazar kapalıdır",
     ),
     "not the excepted": ("Hunde?", "Ja, Hunde dürfen mit.", "Hunde dürfen nicht mit, außer Blindenhunden."),
     "no with another reason": (

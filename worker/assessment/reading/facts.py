@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.assessment.reading.amounts import missing_figures
+from worker.assessment.reading.bounds import closed_day, yes_outside
 from worker.assessment.reading.conditions import drops_limit, plain_yes, price_of_group
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
@@ -68,16 +69,17 @@ def disagreements(
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
     dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, beside, asked)
-    dropped = dropped or plain_yes(sentence, draft, quoted, asked)
+    dropped = dropped or plain_yes(sentence, draft, quoted, asked) or yes_outside(sentence, quoted)
     dropped = dropped or price_of_group(sentence, draft, quoted, beside, asked)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
+    closed = closed_day(sentence, quoted, question)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
     grounds = {"draft": draft, "quoted": quoted, "beside": beside, "asked": asked, "written": written}
     found = {
         Fact.NUMBER: missing_figures(sentence, **grounds, question=question),
-        Fact.DATE: missing_dates(sentence, **grounds, passages=passages),
+        Fact.DATE: missing_dates(sentence, **grounds, passages=passages) + ([closed] if closed else []),
         Fact.NAME: missing_names(
             sentence, draft=draft, quoted=quoted, ground=f"{quoted}\n{passages}\n{asked}"
         ),
