@@ -62,14 +62,14 @@ def test_right_replies_are_sent() -> None:
 
 
 def test_wrong_replies_are_held() -> None:
-    """All that a judge refuses, and two in five of those that it approves with a quote that stands."""
+    """All that a judge refuses, and half of those that it approves with a quote that stands."""
     rows = replies(label=1)
     refused = reading(*(said("contradicted", probability=0.05) for _ in range(9)), relevance=0.1)
     passed = [row["id"] for row in rows if is_sent(row, approval(row))]
     print(f"sent: {len(passed)} of {len(rows)} wrong replies that the judge approves: {passed}")
 
     assert not [row["id"] for row in rows if is_sent(row, refused)]
-    assert len(passed) * 5 <= len(rows) * 3
+    assert len(passed) * 2 <= len(rows)
 
 
 def test_without_a_judge_only_copies_are_sent() -> None:

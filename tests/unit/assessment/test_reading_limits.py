@@ -176,6 +176,11 @@ TOTALS = {
     "turkish": ("3 kişi?", "3 kişi için 1.350 TL.", "Kişi başı 450 TL'dir."),
     "japanese": ("3人でいくら", "3名様で5,400円です。", "お一人様1,800円"),
     "both ways": ("Tam i z powrotem?", "W obie strony to 240 zł, więc drogo.", "W jedną stronę 120 zł."),
+    "at the door": ("Price?", "Adults pay €15 on site.", "Adults pay €12 online, €15 at the door."),
+    "two quotes": ("Yearly?", "Team costs €490 annually.", "€490 a year\nTeam costs €49 a month"),
+    "without": ("Without breakfast?", "€80 without breakfast.", "The room costs €80, breakfast €12."),
+    "later clause": ("Kinder?", "Kinder zahlen 6 Euro.", "Eintritt 12 Euro, Kinder 6 Euro."),
+    "months that last a year": ("Preis?", "Es kostet 49 € und läuft ein Jahr.", "Tarif: 49 € pro Monat"),
     "two prices": (
         "2 adults, 2 kids?",
         "Two adults and two children pay €56 in total.",
@@ -298,6 +303,10 @@ WRONG = {
         "Evet, pazar 11.00-18.00 arası açığız.",
         "cumartesi 11.00-18.00 açıktır; pazar kapalıdır",
     ),
+    "price of the clause before": ("Kids?", "Children pay €12.", "Adults €12, children €6."),
+    "time of the clause before": ("夕食は？", "夕食は7時からです。", "朝食は7時から、夕食は18時からです。"),
+    "named by the question": ("Price for a female?", "$95.", "$95 for males, $140 for females"),
+    "another period": ("Equipa?", "O plano Equipa custa 49 € por ano.", "O plano Equipa custa 49 € por mês"),
     "not the excepted": ("Hunde?", "Ja, Hunde dürfen mit.", "Hunde dürfen nicht mit, außer Blindenhunden."),
     "no with another reason": (
         "By card?",

@@ -14,6 +14,7 @@ from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.limits import goes_beyond
 from worker.assessment.reading.names import missing_names
+from worker.assessment.reading.neighbours import neighbours_amount, other_period
 from worker.assessment.reading.polarity import dropped_condition, flipped
 from worker.assessment.reading.predicates import denied
 from worker.assessment.text.wordlists import folded_text
@@ -73,12 +74,14 @@ def disagreements(
     dropped = dropped or price_of_group(sentence, draft, quoted, beside, asked)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
+    swapped = neighbours_amount(sentence, draft=draft, quoted=quoted, question=question)
+    swapped = swapped or other_period(sentence, quoted)
     closed = closed_day(sentence, quoted, question)
     flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
     predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
     grounds = {"draft": draft, "quoted": quoted, "beside": beside, "asked": asked, "written": written}
     found = {
-        Fact.NUMBER: missing_figures(sentence, **grounds, question=question),
+        Fact.NUMBER: missing_figures(sentence, **grounds, question=question) + ([swapped] if swapped else []),
         Fact.DATE: missing_dates(sentence, **grounds, passages=passages) + ([closed] if closed else []),
         Fact.NAME: missing_names(
             sentence, draft=draft, quoted=quoted, ground=f"{quoted}\n{passages}\n{asked}"
@@ -95,7 +98,7 @@ def disagreements(
 def prepare() -> None:
     """Load the word lists, CLDR names and patterns that the first call needs, but no language detector."""
     texts = {"quoted": "No, 9 pm.", "beside": "No, 9 pm.", "passages": "All 3.", "question": "When?"}
-    disagreements("Yes, 2, Monday 9 pm.", draft="Yes.", **texts, asked="When?")
+    disagreements("Yes, 2, Monday 9 pm, $5.", draft="Yes.", **texts, asked="When?")
 
 
 _LETTER: Final = r"a-z0-9\u00df-\u00ff"
