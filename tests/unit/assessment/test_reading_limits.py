@@ -116,6 +116,16 @@ EXCEPTED = {
         "Vous pouvez annuler à tout moment jusqu'à 24 heures avant.",
         "Annulation jusqu'à 24 heures avant.",
     ),
+    "another thing than the excepted": (
+        "My poodle?",
+        "Yes, dogs are welcome.",
+        "Dogs are welcome except fighting dogs.",
+    ),
+    "rule for the excepted": (
+        "Do you ship to Alaska?",
+        "Shipping to Alaska costs $20.",
+        "We ship for free, except to Alaska.\nShipping to Alaska costs $20.",
+    ),
     "not always": (
         "Is delivery free?",
         "Not always: it's free from £60.",
@@ -277,6 +287,27 @@ WRONG = {
         "هل التوصيل مجاني؟",
         "نعم، التوصيل مجاني.",
         "التوصيل مجاني داخل الرياض للطلبات فوق 200 ريال",
+    ),
+    "free for a count": (
+        "A instalação é grátis?",
+        "Sim, a instalação é grátis.",
+        "A instalação é grátis na fidelidade de 12 meses.",
+    ),
+    "named exception": (
+        "Do you ship to Alaska?",
+        "Yes, we ship for free.",
+        "We ship for free, except to Alaska.",
+    ),
+    "exception in another form": (
+        "Gilt das auch an Feiertagen?",
+        "Ja, die Karte gilt täglich.",
+        "Die Karte gilt täglich, ausgenommen Feiertage.",
+    ),
+    "chinese exception": ("新疆包邮吗？", "包邮，满99元包邮。", "满99元包邮，新疆、西藏除外"),
+    "same bound": (
+        "Gilt sie ab 17 Uhr?",
+        "Ja, die Abendkarte gilt ab 17 Uhr.",
+        "Abendkarte ab 18 Uhr 24 Euro",
     ),
     "verb at the end": ("Hunde?", "Ja, Hunde sind erlaubt.", "Hunde sind nur an der Leine erlaubt."),
     "one letter": (

@@ -44,7 +44,16 @@ def yes_outside(sentence: str, quoted: str) -> str | None:
     other = folded_text(quoted)
     if denies(f"{body}\n{other}", language_of(quoted)):
         return None
-    return _outside_time(body, other) if has_words(body, other) else None
+    return _outside_time(body, other) if has_words(body, other) or _same_bound(body, other) else None
+
+
+def _same_bound(said: str, quoted: str) -> bool:
+    """Whether two texts have one time each with the same kind of bound: "ab 17 Uhr", "ab 18 Uhr"."""
+    places = placed_times(said), placed_times(quoted)
+    if any(len(times) != 1 for _, times in places):
+        return False
+    before = [plain[: times[0][0]] for plain, times in places]
+    return any(all(map(_before(name).search, before)) for name in ("bounds_from", "bounds_until"))
 
 
 def _outside_time(said: str, quoted: str) -> str | None:

@@ -6,7 +6,14 @@ import re
 from itertools import takewhile
 from typing import Final
 
-from worker.assessment.reading.languages import has_words, language_of, restricts, same_language, says
+from worker.assessment.reading.languages import (
+    content_of,
+    has_words,
+    language_of,
+    restricts,
+    same_language,
+    says,
+)
 from worker.assessment.reading.limits import AGES, CLAUSE
 from worker.assessment.reading.numbers import figures
 from worker.assessment.reading.polarity import headed
@@ -15,6 +22,8 @@ from worker.assessment.reading.units import MONEY, THING
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
 from worker.assessment.text.words import FUNCTION, STOP, is_unspaced, split_sentences, word_tokens
 
+_PART: Final = re.compile(r"[^,.;:!?()\n，。；：！？،؛؟]+")
+"""A clause with all items of a list in Chinese."""
 VERB_LAST: Final = frozenset({"de", "nl"})
 """Languages whose clauses may end with what is granted: "nur an der Leine erlaubt"."""
 
@@ -52,9 +61,18 @@ def drops_limit(sentence: str, draft: str, quoted: str, beside: str, asked: str)
     words = stems(free.sub(" ", spoken)), stems(free.sub(" ", folded_text(asked)))
     is_part = all(map(is_limited, grants)) or (
         _adds_nothing(asked, quoted)
-        and all(_is_priced_otherwise(each, beside) and _leaves_out(each, *words) for each in grants)
+        and all(
+            (_is_counted(each) or _is_priced_otherwise(each, beside)) and _leaves_out(each, *words)
+            for each in grants
+        )
     )
     return found[0] if is_part else None
+
+
+def _is_counted(grant: str) -> bool:
+    """Whether a folded clause limits "free" by a number after it ("free with a contract of 12 months")."""
+    free = list_pattern("lacking").search(grant)
+    return free is not None and bool(figures(grant[free.end() :]).numbers)
 
 
 def _leaves_out(clause: str, said: frozenset[str], asked: frozenset[str]) -> bool:
@@ -138,3 +156,24 @@ def _adds_nothing(asked: str, quoted: str) -> bool:
     """Whether a question has no number, and no word that the quotes lack: nothing that meets a condition."""
     said = figures(asked)
     return not (said.numbers or said.times) and has_words(asked, folded_text(quoted))
+
+
+def named_exception(sentence: str, quoted: str, question: str) -> str | None:
+    """A word of a question that quotes except from a rule, which a sentence only repeats, or None."""
+    other, language = folded_text(quoted), language_of(quoted)
+    found = language_pattern("exceptions", language).search(other)
+    if found is None or _is_turned(folded_text(sentence), language_of(sentence)):
+        return None
+    clause = next(each for each in _PART.finditer(other) if each.start() <= found.start() < each.end())
+    before, after = other[clause.start() : found.start()], other[found.end() : clause.end()]
+    excepted = after if content_of(after) else before
+    rule = found.re.sub(" ", other.replace(excepted, " "))
+    named = (each for each in content_of(excepted) if has_words(each, folded_text(question)))
+    own = [each for each in named if not has_words(each, rule)]
+    repeats = has_words(headed(sentence)[1], rule) and not _is_turned(rule, language)
+    return min(own) if own and repeats else None
+
+
+def _is_turned(folded: str, language: str | None) -> bool:
+    """Whether folded text denies or excepts something."""
+    return any(says(name, folded, language) for name in ("negating", "closed", "exceptions", "privative"))

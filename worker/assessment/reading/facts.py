@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.bounds import closed_day, yes_outside
-from worker.assessment.reading.conditions import drops_limit, plain_yes, price_of_group
+from worker.assessment.reading.conditions import drops_limit, named_exception, plain_yes, price_of_group
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.limits import goes_beyond
@@ -72,6 +72,7 @@ def disagreements(
     dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, beside, asked)
     dropped = dropped or plain_yes(sentence, draft, quoted, asked) or yes_outside(sentence, quoted)
     dropped = dropped or price_of_group(sentence, draft, quoted, beside, asked)
+    dropped = dropped or named_exception(sentence, quoted, question)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
     swapped = neighbours_amount(sentence, draft=draft, quoted=quoted, question=question)
