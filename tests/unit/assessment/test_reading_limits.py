@@ -77,6 +77,17 @@ LEFT_OUT = {
     ),
     "french": ("Quand ?", "Ouvert du mardi au dimanche, fermé le lundi.", "Du mardi au dimanche"),
     "turkish": ("Ne zaman?", "Salıdan pazara açığız, pazartesi kapalıyız.", "Salı-Pazar 10:00-18:00"),
+    "dutch small letters": (
+        "Wanneer?",
+        "We zijn maandag tot en met vrijdag open van 9 tot 17 uur.",
+        "ma t/m vr 9-17 uur",
+    ),
+    "dutch list": (
+        "Is Noord dinsdag open?",
+        "Nee, Noord is op maandag, woensdag en vrijdag open.",
+        "Openingstijden van filiaal Noord: ma, wo en vr 13-18 uur",
+    ),
+    "russian small letters": ("Когда?", "Мы работаем с понедельника по пятницу.", "пн-пт 9-18"),
     "excepted": ("Any day?", "You can come any day except Monday.", "Open Tuesday to Sunday."),
     "range with days": (
         "Winter?",
@@ -263,6 +274,7 @@ WRONG = {
     ),
     "german short days": ("Sonntags?", "Ja, sonntags ist offen.", "Geöffnet Mo–Sa 9 bis 18 Uhr"),
     "dutch day": ("Zondag?", "Ja, op zondag zijn we open.", "Maandag t/m zaterdag van 9 tot 18 uur"),
+    "dutch day in small letters": ("Zondag?", "Ja, op zondag zijn we open.", "ma t/m za 10-20 uur"),
     "turkish day": ("Pazar günü?", "Evet, pazar günü açığız.", "Pazartesiden cumartesiye 9.30–19.00"),
     "yes to another month": ("In May?", "Yes, in May we're open.", "Open from June to September"),
     "plain yes": ("A refund?", "Yes, you get a refund.", "You get a refund only if the show is cancelled."),

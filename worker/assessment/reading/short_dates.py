@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from worker.assessment.reading.cldr_names import date_names, short_day_names
+from worker.assessment.reading.languages import language_of
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, one_of
 
@@ -21,8 +22,12 @@ MOST_SHORT: Final = 5
 """Letters of an abbreviated month."""
 SHORT: Final = 3
 """Letters from which an abbreviation is read in lower case too; "so" and "do" are words."""
-_RANGE: Final = re.compile(r"\.?\s*(?:-|–|—|~|〜|至|到|to|till|bis|à|au|a|al|até|tot|do|đến)\s*")
+_RANGE: Final = re.compile(
+    r"\.?\s*(?:-|–|—|~|〜|至|到|to|till|bis|à|au|a|al|até|tot(?: en met)?|t/m|do|đến)\s*"
+)
 _LIST: Final = re.compile(r"\.?\s*(?:/|&|\+|,|、|和|and|und|et|y|e|en|i|và)\s*")
+WRITES_SMALL: Final = frozenset({"nl", "pl", "de", "cyrillic"})
+"""Languages whose days of two letters are listed in small letters; "so, do 5" is English."""
 _HOUR: Final = re.compile(r"\.?,?\s?:?\s?\d")
 _DATE_AFTER: Final = re.compile(r"\.?,?\s\d{1,2}[./]\s?\d")
 """After an abbreviation in lower case too: "mar. 08/12"."""
@@ -44,7 +49,31 @@ def short_days(text: str) -> frozenset[str]:
             days |= days_between(first, last)
         elif _LIST.fullmatch(text, end, start):
             days |= {f"day{first}", f"day{last}"}
-    return frozenset(days)
+    return frozenset(days | _small_days(text))
+
+
+def _small_days(text: str) -> set[str]:
+    """The days that a text writes in two small letters, in a range or list before an hour: "ma-vr 9-17"."""
+    pattern, names = _two_letters()
+    found = [(*each.span(), names[folded_text(each[0])]) for each in pattern.finditer(text)]
+    days, is_sure = set[str](), False
+    may_list = len(found) > 1 and language_of(text) in WRITES_SMALL
+    for (_, end, first), (start, after, last) in reversed(list(pairwise(found))):
+        is_range = _RANGE.fullmatch(text, end, start) is not None
+        is_joined = is_range or (may_list and _LIST.fullmatch(text, end, start) is not None)
+        is_sure = is_joined and (is_sure or _HOUR.match(text, after) is not None)
+        if is_sure:
+            days |= days_between(first, last) if is_range else {f"day{first}", f"day{last}"}
+    return days
+
+
+@cache
+def _two_letters() -> tuple[re.Pattern[str], Mapping[str, int]]:
+    """A pattern for the days of two letters, the first one in either case, and the number of each."""
+    short = {word.lower(): int(name[3:]) for word, name in short_day_names().items() if word.isalpha()}
+    names = {word: day for word, day in short.items() if len(word) == 2 and word < "\u3000"}
+    forms = sorted({*names, *(word.title() for word in names)})
+    return re.compile(rf"(?<!\w){one_of(forms)}(?!\w)"), names
 
 
 def days_between(first: int, last: int) -> set[str]:
