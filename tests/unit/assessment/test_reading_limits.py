@@ -174,6 +174,11 @@ ON_CONDITION = {
         "On Monday the bar is open.",
         "The restaurant is closed on Mondays, the bar is open.",
     ),
+    "number of another predicate": (
+        "Is delivery free?",
+        "Yes, delivery is free.",
+        "Delivery is free and takes up to 3 days.",
+    ),
     "price for the rest": (
         "Le vestiaire est gratuit mardi ?",
         "Oui, le vestiaire est gratuit.",
@@ -299,11 +304,6 @@ WRONG = {
         "هل التوصيل مجاني؟",
         "نعم، التوصيل مجاني.",
         "التوصيل مجاني داخل الرياض للطلبات فوق 200 ريال",
-    ),
-    "free for a count": (
-        "A instalação é grátis?",
-        "Sim, a instalação é grátis.",
-        "A instalação é grátis na fidelidade de 12 meses.",
     ),
     "named exception": (
         "Do you ship to Alaska?",

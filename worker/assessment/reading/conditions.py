@@ -55,24 +55,20 @@ def drops_limit(sentence: str, draft: str, quoted: str, beside: str, asked: str)
         of_another = priced and named.isdisjoint(stems(free.sub(" ", clause)))
         return (limited and bool(limit.numbers) and leaves_out) or of_another
 
-    grants = [each for each in clauses if free.search(each)]
+    joining = language_pattern("joining", language)
+    grants = [
+        each[: also.start() if (also := joining.search(each, granted.end())) else len(each)]
+        for each in clauses
+        if (granted := free.search(each)) is not None
+    ]
     if not grants:
         return None
     words = stems(free.sub(" ", spoken)), stems(free.sub(" ", folded_text(asked)))
     is_part = all(map(is_limited, grants)) or (
         _adds_nothing(asked, quoted)
-        and all(
-            (_is_counted(each) or _is_priced_otherwise(each, beside)) and _leaves_out(each, *words)
-            for each in grants
-        )
+        and all(_is_priced_otherwise(each, beside) and _leaves_out(each, *words) for each in grants)
     )
     return found[0] if is_part else None
-
-
-def _is_counted(grant: str) -> bool:
-    """Whether a folded clause limits "free" by a number after it ("free with a contract of 12 months")."""
-    free = list_pattern("lacking").search(grant)
-    return free is not None and bool(figures(grant[free.end() :]).numbers)
 
 
 def _leaves_out(clause: str, said: frozenset[str], asked: frozenset[str]) -> bool:
