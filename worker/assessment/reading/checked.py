@@ -13,7 +13,7 @@ from typing import Final
 from worker.assessment.reading.courtesies import asks_back, says_moment, states_nothing, thanks_back
 from worker.assessment.reading.facts import Fact, disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
-from worker.assessment.reading.subjects import other_name, other_subject
+from worker.assessment.reading.subjects import other_subject
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import sentence_spans, word_tokens
@@ -110,7 +110,7 @@ def _checked(
             written=request.written,
         )
         against = tuple(f"{each.kind}: {each.detail}"[:80] for each in noticed)
-        if (other := other_subject(request, quotes) or other_name(request, quotes)) is not None:
+        if (other := other_subject(request, quotes)) is not None:
             against = (*against, f"{Fact.NAME}: {other}"[:80])
         support = UNPROVEN if against else read.probability
     elif read.verdict is Verdict.SUPPORTED and says_moment(text, request.written, request.evidence):

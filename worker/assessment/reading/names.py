@@ -52,7 +52,7 @@ def missing_names(sentence: str, *, draft: str, quoted: str, ground: str) -> lis
 
 def _unknown(names: Sequence[str], text: str) -> list[str]:
     known = folded_text(text) if names else ""
-    return [each for each in names if not _is_known(folded_text(each), known) and not is_no_name(each)]
+    return [each for each in names if not _is_known(folded_text(each), known) and not _is_no_name(each)]
 
 
 def _replacing(said: list[str], sentence: str, draft: str, quoted: str) -> list[str]:
@@ -61,7 +61,7 @@ def _replacing(said: list[str], sentence: str, draft: str, quoted: str) -> list[
         return []
     if denies(folded_text(sentence), language_of(sentence)):  # a no names what is not there
         return []
-    stated = [each for each in _names(quoted) if not is_no_name(each)]
+    stated = [each for each in _names(quoted) if not _is_no_name(each)]
     return said if stated and len(_unknown(stated, draft)) == len(stated) else []
 
 
@@ -71,7 +71,7 @@ def _is_answer(word: str) -> bool:
     return any(list_pattern(name).match(folded) for name in lists)
 
 
-def is_no_name(word: str) -> bool:
+def _is_no_name(word: str) -> bool:
     """Whether a word is a date, unit or zone, which is compared apart, or a language: an adjective too."""
     folded = folded_text(word)
     is_day = not short_day_names().keys().isdisjoint((word, folded))

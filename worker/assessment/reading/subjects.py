@@ -6,30 +6,23 @@ A subject is what a title, a heading, a label or the first cell of a table row n
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from worker.assessment.reading.dates import MONTHS, covered_dates, without_date_names
-from worker.assessment.reading.languages import content_of, language_of
+from worker.assessment.reading.languages import content_of
 from worker.assessment.reading.model import ReadingRequest
-from worker.assessment.reading.names import NOUNS_IN_CAPITALS, PREFIX, is_no_name
+from worker.assessment.reading.names import PREFIX
 from worker.assessment.reading.numbers import figures
 from worker.assessment.reading.units import BARE
 from worker.assessment.text.once import once
-from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.wordlists import list_pattern
 from worker.assessment.text.words import (
-    FUNCTION,
-    STOP,
-    comparable_unit,
     is_unspaced,
-    sentence_spans,
-    split_sentences,
     text_units,
     unaccented_unit,
-    word_tokens,
 )
 from worker.model import Quote
 
@@ -38,10 +31,7 @@ _HEAD: Final = re.compile(
     rf"\n(?:\|\s?)?{_NAME}(?=:\s|：|\n\n|\s\|)|(?:[.!?;]\s|[。！？；]){_NAME}(?=:\s|：)"
 )
 """A label before a colon, a heading before an empty line, or the first cell of a row."""
-_NAME_AFTER: Final = re.compile(r"(?<!\w)(?=([^\W\d_]{4,})\s([^\W\d_]{2,}))")
-"""A word and the next one, which is a name if it has a capital letter."""
 _YEAR: Final = re.compile(r"(?<!\d)20\d\d(?!\d)")
-GRAMMAR: Final = STOP | FUNCTION
 Words = frozenset[str]
 PassagePart = tuple[int, Words, str]  # where it begins in its passage, the words of title and head, the text
 
@@ -86,69 +76,6 @@ def _is_said_otherwise(piece: str, words: Words, asked: Words, text: str) -> boo
         and asked.isdisjoint(words - parallel)
         and covered_dates(piece) & MONTHS <= covered_dates(text)
         and piece not in text
-    )
-
-
-def other_name(request: ReadingRequest, quotes: Sequence[Quote]) -> str | None:
-    """The name that a question asks about, where all quotes are of a name beside the same word, or None.
-
-    "Plan Basic" and "plan Flex" are such names. None where draft or a sentence of the passages names both.
-    """
-    twins = _twins(request.question, request.passages)
-    if not twins:  # as for most questions
-        return None
-    said = frozenset(word_tokens(" ".join(request.sentences)))
-    places = [
-        (request.passages[each.passage - 1][1], each.start) for each in quotes if each.start is not None
-    ]
-    around = [_sentence_words(*place) for place in places]
-    for asked, others in twins:
-        of_others = around and all(asked.isdisjoint(words) and others & words for words in around)
-        if of_others and others.isdisjoint(said):
-            return min(asked)
-    return None
-
-
-def _sentence_words(text: str, at: int) -> Words:
-    """The words of the sentence around a place, in their own case."""
-    start, end = next((each for each in sentence_spans(text) if each[0] <= at < each[1]), (at, at))
-    return frozenset(word_tokens(text[start:end]))
-
-
-@once
-def _twins(question: str, passages: tuple[tuple[str, str], ...]) -> list[tuple[Words, Words]]:
-    """The names beside one word of which a question has some, and the others."""
-    beside: dict[str, set[str]] = defaultdict(set)
-    for _, text in passages:
-        for word, name in _names_beside(text):
-            beside[word].add(name)
-    asked = frozenset(text_units(question))
-    found = []
-    for names in beside.values():
-        own = frozenset(each for each in names if comparable_unit(folded_text(each)) in asked)
-        others = frozenset(names) - own
-        related = (_names_of_one_sentence(text) for _, text in passages)
-        if own and others and not any(own & each and others & each for every in related for each in every):
-            found.append((own, others))
-    return found
-
-
-@lru_cache(maxsize=512)
-def _names_of_one_sentence(text: str) -> tuple[Words, ...]:
-    return tuple(frozenset(word_tokens(each)) for each in split_sentences(text))
-
-
-@lru_cache(maxsize=512)
-def _names_beside(text: str) -> tuple[tuple[str, str], ...]:
-    """The words of a text with the names directly after them; German writes every noun like a name."""
-    if language_of(text) in NOUNS_IN_CAPITALS:
-        return ()
-    small = frozenset(filter(str.islower, word_tokens(text)))
-    pairs = [each.groups() for each in _NAME_AFTER.finditer(text) if each[2][0].isupper()]
-    return tuple(
-        (folded_text(word), name)
-        for word, name in pairs
-        if folded_text(word) not in GRAMMAR and folded_text(name) not in small and not is_no_name(name)
     )
 
 
