@@ -28,6 +28,23 @@ def streamed(document: VendorDocument) -> bytes:
     return events(chunk(role="assistant", content=""), *parts, usage, chunk("stop"))
 
 
+def streamed_so_far(document: VendorDocument) -> bytes:
+    """Each piece repeats what was before it."""
+    said = document["choices"][0]["message"]["content"]
+    return events(*(chunk(content=said[:end]) for end in (9, 30, len(said))), chunk("stop"))
+
+
+def streamed_parts(document: VendorDocument) -> bytes:
+    """Pieces whose content is a list."""
+    said = document["choices"][0]["message"]["content"]
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hours."}]}
+    return events(
+        chunk(content=[thought]),
+        chunk(content=[{"type": "text", "text": said[:9]}]),
+        chunk("stop", content=said[9:]),
+    )
+
+
 CALLED = (
     chunk(tool_calls=[{"index": 0, "id": "a", "function": {"name": "search_documents", "arguments": ""}}]),
     chunk(tool_calls=[{"index": 0, "function": {"arguments": '{"query": '}}]),
@@ -43,6 +60,10 @@ NINE_ROUTER = Vendor(
         answered("padded", Meaning.WHOLE, "CLIProxyAPI#2690", lambda body: b"\n         \n" * 9 + json.dumps(body).encode()),
         answered("only_padding", Meaning.UNUSABLE, "atomic#230", lambda _: b"\n         \n" * 9),
         answered("streamed", Meaning.WHOLE, "open-webui/computer#193", streamed),
+        answered("streamed_so_far", Meaning.WHOLE, "qwen-code#3896, freellmapi#1007", streamed_so_far),
+        answered("streamed_parts", Meaning.WHOLE, "docs.mistral.ai: streamed reasoning", streamed_parts),
+        answered("streamed_with_mark", Meaning.WHOLE, "WHATWG: server-sent events", lambda body: b"\xef\xbb\xbf" + streamed(body)),
+        answered("streamed_pings", Meaning.WHOLE, "docs.anthropic.com: streaming", lambda body: b'event: ping\ndata: {"type": "ping"}\n\n' + streamed(body)),
         answered("streamed_call", Meaning.WHOLE, "opencodex#3770", lambda _: events(*CALLED)),
         answered("streamed_error", Meaning.LATER, "nativ#195", lambda _: events({"error": "speculative decoding failed"})),
         answered("streamed_without_reason", Meaning.WHOLE, "sglang#4550", lambda body: streamed(body).replace(b'"stop"', b"null")),

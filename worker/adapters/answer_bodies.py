@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
+
+from worker.adapters.completion_reading import spoken_content
 
 NEWLINE: Final = re.compile(r"\r\n|\n|\r")
 OTHER_FIELDS: Final = (":", "event:", "id:", "retry:")
 """Comments and fields of events that hold no data."""
 DATA: Final = "data:"
 END: Final = "[DONE]"
+SIGN_OF_LIFE: Final = frozenset({"type"})
+"""The only field of an event that keeps the connection open."""
+LEAST_CUMULATIVE_CHARS: Final = 20
 CUT_OFF: Final = "incomplete"
 """The finish reason of a stream that has neither one nor an end."""
 
@@ -31,7 +37,7 @@ def answer_value(content: bytes) -> Any:
     if not content.strip():
         raise ValueError("answer: expected JSON, got nothing")
     try:
-        return json.loads(content)
+        return json.loads(content, strict=False)  # a server may leave line ends in a text as they are
     except RecursionError as error:
         raise ValueError("answer: expected JSON with less nesting") from error
     except ValueError:
@@ -50,7 +56,7 @@ def _value_of_events(content: bytes) -> Any:
     Raises:
         ValueError: the data is no JSON.
     """
-    lines = [line for line in NEWLINE.split(content.decode(errors="replace")) if line.strip()]
+    lines = [line for line in NEWLINE.split(content.decode("utf-8-sig", errors="replace")) if line.strip()]
     plain = [line for line in lines if not line.startswith(OTHER_FIELDS)]
     data = [line.removeprefix(DATA).strip() for line in plain if line.startswith(DATA)]
     if len(plain) == len(lines) and not data:
@@ -64,6 +70,7 @@ def _value_of_events(content: bytes) -> Any:
 
 def _joined(events: list[Any], *, is_ended: bool) -> Any:
     """One completion from its chunks; an event that is no chunk, such as an error, as it is."""
+    events = [each for each in events if isinstance(each, Mapping) and not each.keys() <= SIGN_OF_LIFE]
     whole = next((each for each in events if not _is_chunk(each)), None)
     if whole is not None:
         return whole
@@ -87,16 +94,25 @@ def _is_chunk(event: Any) -> bool:
 
 
 def _message(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    message: dict[str, Any] = {"content": "", "refusal": ""}
+    pieces: dict[str, list[str]] = {"content": [], "refusal": []}
     calls: dict[int, dict[str, Any]] = {}
     for delta in deltas:
-        for name in message:
-            piece = delta.get(name)
-            message[name] += piece if isinstance(piece, str) else ""
+        for name, found in pieces.items():
+            found.append(spoken_content(delta.get(name)))
         for at, piece in enumerate(delta.get("tool_calls") or ()):
             call = calls.setdefault(piece.get("index") or at, {"name": "", "arguments": ""})
             call["id"] = call.get("id") or piece.get("id")
             function = piece.get("function") or {}
             call["name"] = call["name"] or function.get("name") or ""
-            call["arguments"] += function.get("arguments") or ""
+            arguments = function.get("arguments") or ""
+            call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+    message = {name: _text_of([each for each in found if each]) for name, found in pieces.items()}
     return {**message, "tool_calls": list(calls.values())}
+
+
+def _text_of(pieces: list[str]) -> str:
+    """The pieces of a text joined; the last one where each repeats all that was before it."""
+    is_cumulative = all(later.startswith(earlier) for earlier, later in pairwise(pieces))
+    if len(pieces) > 1 and is_cumulative and len(pieces[-1]) > LEAST_CUMULATIVE_CHARS:
+        return pieces[-1]
+    return "".join(pieces)

@@ -6,6 +6,7 @@ Wanted are a text, a call of a tool or a refusal. Names and counts that only the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ REFUSAL_CHARS: Final = 2_000
 FILTERED: Final = "stopped by the vendor's content filter"
 SPOKEN_PARTS: Final = frozenset({"text", "output_text", ""})
 TOOL_PREFIXES: Final = ("functions.", "default_api.", "tools.", "functions/")
+TOOL_NUMBER: Final = re.compile(r":\d{1,4}\Z")
 ARGUMENTS: Final = json.JSONDecoder(strict=False)
 """Reads the first value: some servers pass on what the model wrote behind it."""
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "args", "input")
@@ -96,10 +98,17 @@ def token_counts(usage: Mapping[str, Any]) -> Tokens:
 
 def _choice(document: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = document["choices"] or [_missing_choice(document)]
-    choice = choices[0] if isinstance(choices, list) else choices
+    choice, *others = choices if isinstance(choices, list) else [choices]
     if not isinstance(choice, Mapping):
         raise TypeError("a choice is no object")
+    if choice.get("finish_reason") == "tool_calls" and not _has_calls(choice):
+        return next(filter(_has_calls, others), choice)  # text and call in choices of their own
     return choice
+
+
+def _has_calls(choice: Any) -> bool:
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    return isinstance(message, Mapping) and bool(message.get("tool_calls"))
 
 
 def _missing_choice(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -173,7 +182,7 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 def _tool_call(call_id: object, name: object, arguments: Any, number: int) -> ToolCall:
     """A call whose id may be missing: nine letters and digits, which every vendor takes back."""
-    plain_name = str(name).split("<|", 1)[0].strip()
+    plain_name = TOOL_NUMBER.sub("", str(name).split("<|", 1)[0].strip())
     for prefix in TOOL_PREFIXES:
         plain_name = plain_name.removeprefix(prefix)
     if plain_name not in KNOWN_TOOLS:

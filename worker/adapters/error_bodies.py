@@ -54,14 +54,19 @@ def error_in_success(document: Any, holding: str) -> Any:
         document = document[0]
     if not isinstance(document, Mapping):
         return None
-    if (error := inner_error(document)) is not document:
-        return error
     found, said = document.get(holding), document.get("base_resp")
+    if (error := inner_error(document)) is not document and not (found and _is_blank(error)):
+        return error
     if isinstance(found, list) and found:
         return (found[0].get("error") or None) if isinstance(found[0], Mapping) else None
     if isinstance(said, Mapping) and said.get("status_code"):
         return {"message": said.get("status_msg"), "code": said["status_code"]}
     return document if (found is None or found == []) and message_of(document) else None
+
+
+def _is_blank(error: Any) -> bool:
+    """Whether an error has neither words nor a code: some gateways have an empty one in each answer."""
+    return not message_of(error) and not code_of(error)
 
 
 def code_of(error: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -45,18 +46,17 @@ WHOLE: Final = frozenset(
         "tool_use",
         "normal",
         "end_of_text",
-        "endoftext",
         "eot",
-        "eosfound",
         "eos_token_id",
         "end_id",
         "stop_word",
         "stop_words",
-        "stopstringfound",
-        "toolcalls",
+        "stop_string_found",
+        "word",
+        "final",
     ]
 )
-UNSAID: Final = frozenset({"", "none", "null", "unknown", "finish_reason_unspecified", "unspecified"})
+UNSAID: Final = frozenset({"", "none", "null", "unknown", "unspecified"})
 CUT: Final = frozenset(
     [
         "length",
@@ -81,8 +81,8 @@ CUT: Final = frozenset(
         "max_len",
         "max_tokens_reached",
         "limit_reached",
-        "contextlengthreached",
-        "maxpredictedtokensreached",
+        "context_length_reached",
+        "max_predicted_tokens_reached",
         "timed_out",
     ]
 )
@@ -90,13 +90,18 @@ FILTERED: Final = frozenset(
     [
         "content_filter",
         "content_filtered",
-        "contentfilter",
         "safety",
         "recitation",
         "prohibited_content",
         "blocklist",
         "spii",
         "image_safety",
+        "image_prohibited_content",
+        "model_armor",
+        "blacklist",
+        "unsafe",
+        "content_moderation",
+        "data_inspection_failed",
         "guardrail_intervened",
         "guardrails",
         "refusal",
@@ -134,20 +139,24 @@ FEW_CHARS: Final = 10
 
 def finish_kind(reason: object) -> FinishKind:
     """The kind of a finish reason, in the words of any vendor."""
-    words = re.sub(r"[\s-]+", "_", str("" if reason is None else reason).strip().lower())
+    said = reason.get("type") if isinstance(reason, Mapping) else reason
+    words = re.sub(r"[\s_.-]+", "", str("" if said is None else said).lower())
     for word in words.split(":"):  # such as content_filter: PROHIBITED_CONTENT
-        plain = word.strip("_").removeprefix("finishreason.")
-        plain = plain if plain in UNSAID else plain.removeprefix("finish_").removeprefix("reason_")
-        if (kind := KINDS.get(plain)) is not None:
+        if (kind := KINDS.get(PREFIX.sub("", word))) is not None:
             return kind
     return FinishKind.FAILED
 
 
+PREFIX: Final = re.compile(r"^(?:(?:finish|stop)?reason|alternativestatus)")
 KINDS: Final = {
-    **dict.fromkeys(WHOLE, FinishKind.WHOLE),
-    **dict.fromkeys(UNSAID, FinishKind.UNSAID),
-    **dict.fromkeys(CUT, FinishKind.CUT),
-    **dict.fromkeys(FILTERED, FinishKind.FILTERED),
+    word.replace("_", ""): kind
+    for kind, words in (
+        (FinishKind.WHOLE, WHOLE),
+        (FinishKind.UNSAID, UNSAID),
+        (FinishKind.CUT, CUT),
+        (FinishKind.FILTERED, FILTERED),
+    )
+    for word in words
 }
 
 

@@ -21,13 +21,14 @@ _THOUGHT: Final = (
     r"(?:[_:.-][\w:.-]{0,30})?|analysis|chain_of_thought|cot|plan)"
 )
 _OPENED: Final = rf"(?:<|&lt;)\s*{_THOUGHT}(?:\s+\w+\s*=[^<>]{{0,200}})?\s*(?:>|&gt;)"
-_CLOSED: Final = rf"(?:<|&lt;)\s*/\s*{_THOUGHT}\s*(?:>|&gt;)"
+_CLOSED: Final = rf"(?:<|&lt;)\s*(?:/\s*{_THOUGHT}|{_THOUGHT}\s*/)\s*(?:>|&gt;)"
 THOUGHTS: Final = tuple(
     (signs, re.compile(opened, re.IGNORECASE), re.compile(closed, re.IGNORECASE))
     for signs, opened, closed in (
         ("<;", _OPENED, _CLOSED),
         (("...",), r"\A\s*Thinking\.\.\.", r"\.\.\.\s*done thinking\.?"),
         ("]", rf"\[{_THOUGHT}\](?!\()", rf"\[/{_THOUGHT}\]"),
+        ("]", r"\[unused16\]", r"\[unused17\]"),
         ("▷▸", rf"[◁◂]{_THOUGHT}[▷▸]", rf"[◁◂]/{_THOUGHT}[▷▸]"),
         ("|", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
         ("|", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
@@ -49,13 +50,17 @@ ASIDES: Final = re.compile(
 )
 """Elements of HTML that hold a thought; their ends alone are ordinary text ("Settings --> Account")."""
 LABELLED: Final = re.compile(
-    r"\A\W{0,3}(?:thoughts?|thinking|reasoning|analysis|here(?:'s| is) my thought process)\W{0,3}:.*"
+    r"\A\W{0,3}(?:thoughts?|thinking(?: process)?|reasoning|analysis"
+    r"|here(?:'s| is) my thought process)\W{0,3}:.*"
     r"(?:^\W{0,5}(?:final[ _]?answer|answer|final response|response|reply)\W{0,2}:"
     r"|here(?:'s| is) my response:)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 """A thought and then the answer, each behind its name."""
-UNANSWERED: Final = re.compile(r"\A\W{0,3}(?:thoughts?|thinking)(?:\W{0,3}:|\s*\n)", re.IGNORECASE)
+UNANSWERED: Final = re.compile(
+    r"\A\W{0,3}(?:(?:thoughts?|thinking(?: process)?)(?:\W{0,3}:|\s*\n)|here are my reasoning steps:)",
+    re.IGNORECASE,
+)
 """A thought by its name, without an end."""
 CITED: Final = re.compile(
     r"(?<!\s)\s*+(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
@@ -77,7 +82,8 @@ FENCE: Final = re.compile(
 )
 """A fence around the whole text that names no language of code: a channel would show its marks."""
 SOLUTION: Final = re.compile(
-    r"<\|(?:begin_of_solution|START_RESPONSE|START_TEXT)\|>|<\|begin_of_box\|>", re.IGNORECASE
+    r"<\|(?:begin_of_solution|START_RESPONSE|START_TEXT)\|>|<\|begin_of_box\|>|\[BEGIN FINAL RESPONSE\]",
+    re.IGNORECASE,
 )
 HARMONY: Final = re.compile(r"<\|(?:channel|message|start|constrain)\|>")
 HARMONY_FINAL: Final = re.compile(
@@ -100,7 +106,8 @@ END: Final = re.compile(
     r"eos|stop|fim_end|sep|separator)\|>"
     r"|<｜(?:end▁of▁sentence|User|begin▁of▁sentence)｜>|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>"
     r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]"
-    r"|\[\|\w{1,20}\|\]|\[(?:PAD|EOS|BOS|SEP|UNK)\]|<(?:pad|unk|eod|END|ctrl\d+|extra_id_\d+)>|<\|assistant\|>"
+    r"|\[\|\w{1,20}\|\]|\[(?:PAD|EOS|BOS|SEP|UNK|unused10|END FINAL RESPONSE)\]|<\|assistant\|>"
+    r"|<(?:pad|unk|eod|END|ctrl\d+|extra_id_\d+|special_\d+|reserved_\d+)>"
     r"|\n[^\S\n]*+(?:#{1,4}\s*(?:user|human|instruction|input)\s*:|<(?:human|user|bot)>\s*:|human\s*:\s"
     r"|(?:user|customer)\s*:[^\n]*\n\s*(?:assistant|ai|bot|agent)\s*:)",
     re.IGNORECASE,
@@ -110,9 +117,9 @@ MARKED_CALL: Final = re.compile(
     r"<\s*/?\s*(?:[\w.]{1,30}:)?(?:tool_?calls?|tool_?use|tool_?code|tool_?response|function_?calls?|invoke"
     r"|parameter|arguments)\b[^<>]{0,200}>"
     r"|<\s*/?function\b[^<>]{0,200}>|<\s*(?:start|end)_function_call\s*>"
-    r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS)\]"
+    r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS|unused1[12])\]"
     r"|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
-    r"|```\s*tool_?(?:code|call)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|</?passages\s+\w",
+    r"|```\s*tool_?(?:code|call|output)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|</?passages\s+\w",
     re.IGNORECASE,
 )
 NAMED_CALL_SIGNS: Final = ("dsml", "functions.", "action input", "default_api.", SEARCH_TOOL, ESCALATE_TOOL)
@@ -124,6 +131,7 @@ NAMED_CALL: Final = re.compile(
 """Calls of tools as text, and the marks of our own prompt; in small letters, each has one of the signs."""
 MARK: Final = re.compile(
     r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<(?:unused\d+|(?:start|end)_of_\w{1,20})>"
+    r"|<0x[0-9A-F]{2}>"
     r"|(?:[Ġ▁][^\sĠ▁]{1,30}){3}"
 )
 MARK_SIGNS: Final = "<Ġ▁"
@@ -212,6 +220,8 @@ def _text_of_json(text: str) -> str:
         found = orjson.loads(shaped[1])
     except orjson.JSONDecodeError:
         return text
+    if found.get("role") == "assistant":
+        del found["role"]
     ((key, value), *others) = found.items() if found else ((None, None),)
     return value.strip() if not others and key in TEXT_KEYS and isinstance(value, str) else text
 
