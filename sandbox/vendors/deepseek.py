@@ -53,6 +53,8 @@ ZHIPU = Vendor(
         refused("unsafe", Meaning.INPUT, "bigmodel.cn/dev: error codes", 400, {"contentFilter": [{"level": 1, "role": "user"}], "error": {"code": "1301", "message": "sensitive content detected"}}),
         refused("arrears", Meaning.QUOTA, "bigmodel.cn/dev: error codes", 429, {"error": {"code": "1113", "message": "您的账户已欠费，请充值后重试。"}}),
         refused("rate", Meaning.LATER, "bigmodel.cn/dev: error codes", 429, {"error": {"code": "1302", "message": "您的账户已达到速率限制"}}),
+        refused("no_model", Meaning.MODEL, "bigmodel.cn/dev: error codes", 400, {"error": {"code": "1211", "message": "模型不存在，请检查模型代码。"}}),
+        refused("too_long", Meaning.TOO_LONG, "bigmodel.cn/dev: error codes", 400, {"error": {"code": "1261", "message": "Prompt 超长"}}),
         answered("glm_call", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<tool_call>search_documents\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>\n</tool_call>")),
     ),
 )  # fmt: skip
@@ -61,6 +63,8 @@ MINIMAX = Vendor(
     forms=(
         answered("hidden_rate", Meaning.LATER, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}})),
         answered("hidden_balance", Meaning.QUOTA, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}})),
+        answered("hidden_sensitive", Meaning.INPUT, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}})),
+        answered("hidden_login", Meaning.KEY, "minimax.io: error codes", said({"base_resp": {"status_code": 1004, "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field of the request header"}})),
         answered("bracket_call", Meaning.UNUSABLE, "hermes-agent#35935", text(lambda _: '[TOOL_CALL]\n{tool => "x", args => {}}\n[/TOOL_CALL]')),
         answered("calling", Meaning.UNUSABLE, "hermes-agent#27834", text(lambda _: "[Calling tool: x with arguments: {}]")),
     ),
@@ -83,5 +87,28 @@ MOONSHOT = Vendor(
         refused("suspended", Meaning.QUOTA, "platform.moonshot.ai/docs", 429, failed("Your account is suspended, please check your plan and billing details", "exceeded_current_quota_error")),
         refused("filtered", Meaning.INPUT, "platform.moonshot.ai/docs", 400, failed("The request was rejected because it was considered high risk", "content_filter")),
         refused("too_long", Meaning.TOO_LONG, "platform.moonshot.ai/docs", 400, failed("Invalid request: Your request exceeded model token limit: 131072")),
+    ),
+)  # fmt: skip
+DASHSCOPE = Vendor(
+    name="dashscope",
+    forms=(
+        refused("arrears", Meaning.QUOTA, "new-api#1401", 400, failed("Access denied, please make sure your account is in good standing.", "Arrearage")),
+        refused("free_tier", Meaning.QUOTA, "help.aliyun.com/model-studio: error codes", 403, failed("The free tier of the model has been exhausted.", "AllocationQuota.FreeTierOnly")),
+        refused("reply", Meaning.INPUT, "help.aliyun.com/model-studio: error codes", 400, failed("Output data may contain inappropriate content.", "data_inspection_failed")),
+    ),
+)  # fmt: skip
+VOLCENGINE = Vendor(
+    name="volcengine",
+    forms=(
+        refused("overdue", Meaning.QUOTA, "coze-studio#2195", 403, failed("The request failed because your account has an overdue balance.", "AccountOverdueError")),
+        refused("set_limit", Meaning.QUOTA, "volcengine.com/docs/82379: error codes", 429, failed("Your account [1] has reached the set inference limit for the [m] model, and the model service has been paused.", "SetLimitExceeded")),
+        refused("not_open", Meaning.MODEL, "volcengine.com/docs/82379: error codes", 404, failed("Your account 1 has not activated the model m.", "ModelNotOpen")),
+    ),
+)  # fmt: skip
+SILICONFLOW = Vendor(
+    name="siliconflow",
+    forms=(
+        refused("balance", Meaning.QUOTA, "docs.siliconflow.cn: error codes", 403, {"code": 30001, "message": "Sorry, your account balance is insufficient", "data": None}),
+        refused("too_long", Meaning.TOO_LONG, "chatbox#2060", 400, {"code": 20015, "message": "length of prompt_tokens (68957) must be less than max_seq_len (65536).", "data": None}),
     ),
 )  # fmt: skip

@@ -42,6 +42,8 @@ CLOUDFLARE = Vendor(
         refused("capacity", Meaning.LATER, WORKERS_AI, 429, listed(3040, "Capacity temporarily exceeded, please try again.")),
         refused("prompt_blocked", Meaning.INPUT, GUARDRAILS, 424, guarded(2016, "Prompt blocked due to security configurations")),
         refused("reply_blocked", Meaning.INPUT, GUARDRAILS, 424, guarded(2017, "Response blocked due to security configurations")),
+        refused("no_gateway", Meaning.KEY, WORKERS_AI, 400, guarded(2001, "Please configure AI Gateway in the Cloudflare dashboard")),
+        refused("no_model", Meaning.MODEL, WORKERS_AI, 400, listed(5007, "AiError: No such model @cf/x or task")),
         answered("hidden_capacity", Meaning.LATER, WORKERS_AI, said(listed(3040, "Capacity temporarily exceeded: at capacity"))),
     ),
 )  # fmt: skip
@@ -67,6 +69,7 @@ PORTKEY = Vendor(
         VendorForm(name="passed_on", meaning=Meaning.WHOLE, source=PORTKEY_CODES, status=246),
         refused("blocked", Meaning.INPUT, PORTKEY_CODES, 446, {"error": {"message": "The guardrail checks defined in the config failed.", "type": "hooks_failed", "param": None, "code": None}}),
         refused("assessed", Meaning.INPUT, "apim.docs.wso2.com: guardrail errors", 446, {"code": "900514", "type": "REGEX_GUARDRAIL", "message": {"interveningGuardrail": "Regex", "action": "GUARDRAIL_INTERVENED", "actionReason": "Violation of the regular expression."}}),
+        refused("pattern", Meaning.INPUT, "docs.konghq.com: ai-prompt-guard", 403, {"error": {"message": "prompt pattern is blocked"}}),
         refused("budget", Meaning.QUOTA, PORTKEY_CODES, 412, {"status": "failure", "message": "Usage limit exceeded for this api key"}),
         refused("serverless", Meaning.MODEL, "truefoundry/models#919", 400, {"status": "failure", "error": {"message": "together-ai error: Unable to access non-serverless model m. Please visit https://x to create a dedicated endpoint.", "code": "400"}}),
     ),

@@ -70,6 +70,7 @@ LLAMA_CPP = Vendor(
     forms=(
         refused("too_long", Meaning.TOO_LONG, "llama.cpp: server", 400, {"error": {"code": 400, "message": "the request exceeds the available context size. try increasing the context size or enable context shift", "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}}),
         refused("loading", Meaning.LATER, "llama.cpp: server", 503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+        VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=500, source="lemonade#3591", route=Route.EMBEDDINGS, body=said({"error": {"code": 500, "message": "input (992 tokens) is too large to process. increase the physical batch size (current batch size: 512)", "type": "server_error"}})),
         VendorForm(name="nested", meaning=Meaning.WHOLE, source="llama.cpp: server", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "embedding": [each["embedding"]]} for each in body["data"]]}),
     ),
 )  # fmt: skip
@@ -92,4 +93,31 @@ TGI = Vendor(
         VendorForm(name="error_in_200", meaning=Meaning.LATER, source="openrouter.ai/docs", route=Route.EMBEDDINGS, body=said({"error": {"code": 502, "message": "upstream"}})),
         VendorForm(name="not_a_number", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "embedding": [None]} for each in body["data"]]}),
     ),
+)  # fmt: skip
+XAI = Vendor(
+    name="xai",
+    forms=(
+        refused("guidelines", Meaning.INPUT, "inspect_ai#2267", 403, {"code": "The caller does not have permission to execute the specified operation", "error": "Content violates usage guidelines. Team: 1, API key ID: 1, Model: m, Failed check: SAFETY_CHECK_TYPE_BIO"}),
+        refused("no_credits", Meaning.QUOTA, "docs.x.ai: errors", 403, {"code": "The caller does not have permission to execute the specified operation", "error": "Your newly created teams doesn't have any credits yet."}),
+        refused("spent", Meaning.QUOTA, "docs.x.ai: errors", 429, {"code": "Some resource has been exhausted", "error": "Your team 1 has either used all available credits or reached its monthly spending limit."}),
+    ),
+)  # fmt: skip
+NIM = Vendor(
+    name="nvidia-nim",
+    forms=(
+        refused("gone", Meaning.MODEL, "docs.api.nvidia.com", 410, {"status": 410, "title": "Gone", "detail": "The model 'm' has reached its end of life on 2026-05-01T00:00:00Z and is no longer available."}),
+        refused("function", Meaning.MODEL, "docs.api.nvidia.com", 404, {"status": 404, "title": "Not Found", "detail": "Function 'a08b': Not found for account 'x'"}),
+        refused("degraded", Meaning.LATER, "docs.api.nvidia.com", 400, {"status": 400, "title": "Bad Request", "detail": "Function id 'a08b': DEGRADED function cannot be invoked"}),
+    ),
+)  # fmt: skip
+CEREBRAS = Vendor(
+    name="cerebras",
+    forms=(
+        VendorForm(name="too_large", meaning=Meaning.TOO_LONG, source="pi: overflow.ts", status=413, body=lambda _: b""),
+        refused("tokens_a_day", Meaning.LATER, "inference-docs.cerebras.ai: errors", 429, {"message": "Tokens per day limit exceeded - too many tokens processed.", "type": "too_many_tokens_error", "param": "quota", "code": "token_quota_exceeded"}),
+    ),
+)  # fmt: skip
+HUGGING_FACE = Vendor(
+    name="hugging-face",
+    forms=(refused("paused", Meaning.MODEL, "huggingface.co/docs/inference-endpoints", 400, {"error": "Bad Request: The endpoint is paused, ask a maintainer to restart it"}),),
 )  # fmt: skip

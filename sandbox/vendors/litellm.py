@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from sandbox.vendors.form import Meaning, Requirement, Vendor, answered, refused, without
+from sandbox.routes import Route
+from sandbox.vendors.form import (
+    Meaning,
+    Requirement,
+    Vendor,
+    VendorDocument,
+    VendorForm,
+    answered,
+    both,
+    called,
+    choice,
+    message,
+    refused,
+    without,
+)
 from sandbox.vendors.requests import has_undeclared_tools
 
 GUIDE = "docs.litellm.ai: exception mapping"
@@ -11,6 +25,13 @@ GUIDE = "docs.litellm.ai: exception mapping"
 def failed(words: str, kind: str | None = None, code: object = None) -> dict[str, object]:
     """An error object whose numbers are texts."""
     return {"error": {"message": words, "type": kind, "param": None, "code": code}}
+
+
+def second_choice(document: VendorDocument) -> object:
+    """A call of a tool beside the choice that announces it."""
+    announced = both(message(content="Let me look that up."), choice(finish_reason="tool_calls"))(document)
+    found = called({"id": "a", "function": {"name": "search_documents", "arguments": "{}"}})(document)
+    return {**document, "choices": [each["choices"][0] for each in (announced, found)]}  # type: ignore[index]  # objects
 
 
 LITELLM = Vendor(
@@ -34,6 +55,8 @@ LITELLM = Vendor(
         refused("end_user_budget", Meaning.QUOTA, "docs.litellm.ai: budgets", 400, failed("ExceededBudget: End User=shop over budget. Spend=0.0008, Budget=0.0001", "auth_error", 400)),
         refused("guardrail", Meaning.INPUT, "litellm#18261", 500, failed("Bedrock guardrail failed: I cannot respond to requests with personally identifiable information.", "None", "500")),
         refused("model", Meaning.MODEL, "litellm#4336", 400, failed("/chat/completions: Invalid model name passed in model=m. Call `/v1/models` to view available models for your key.", "invalid_request_error", "400")),
+        answered("call_in_second_choice", Meaning.WHOLE, "nanobot#1555", second_choice),
+        VendorForm(name="index_0", meaning=Meaning.WHOLE, source="litellm#25656", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "index": 0} for each in body["data"]]}),
         answered("no_choices", Meaning.UNUSABLE, "litellm#40477", lambda body: {**body, "choices": []}),
         refused("too_long", Meaning.TOO_LONG, GUIDE, 400, failed("litellm.ContextWindowExceededError: input length and `max_tokens` exceed context limit: context length exceeded", None, "400")),
         refused("cooldown", Meaning.LATER, GUIDE, 429, failed("No deployments available for selected model, Try again in 5 seconds.", None, "429"), wait_s=5.0),

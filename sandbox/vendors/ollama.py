@@ -62,6 +62,7 @@ LM_STUDIO = Vendor(
         answered("tool_request_broken", Meaning.UNUSABLE, "lmstudio.ai/docs: tool use", text(lambda _: '[TOOL_REQUEST]{"name": "search_documents"')),
         refused("too_long", Meaning.TOO_LONG, "llmfit", 400, {"error": "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens."}),
         refused("unloaded", Meaning.LATER, "lmstudio-bug-tracker#1492", 400, {"error": "Model is unloaded."}),
+        refused("crashed", Meaning.LATER, "lmstudio.ai/docs", 400, {"error": "The model has crashed without additional information. (Exit code: null)"}),
         refused("load_failed", Meaning.MODEL, "continue#10150", 400, {"error": 'Failed to load model "gpt-oss-20b". Error: Error loading model.'}),
         refused("none_loaded", Meaning.MODEL, "openhuman#4181", 400, {"error": "No models loaded. Please load a model."}),
         refused("not_loaded", Meaning.LATER, "lmstudio.ai/docs", 503, {"error": "Model is unloaded."}),

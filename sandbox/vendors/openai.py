@@ -29,6 +29,7 @@ AGAIN = (
 )
 TOO_LARGE = "Request too large for gpt-5: Limit 30000, Requested 40000. The input or output tokens"
 ABSURD_DATE = "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"
+BLANK = {"message": "", "type": "", "param": "", "code": None}
 QUOTA = "insufficient_quota"
 
 
@@ -113,6 +114,7 @@ CHAT = (
     answered(
         "length_empty", Meaning.UNUSABLE, GUIDE, both(message(content=""), choice(finish_reason="length"))
     ),
+    answered("blank_error", Meaning.WHOLE, "one-api: text responses", lambda body: {**body, "error": BLANK}),
     answered("filtered", Meaning.DECLINED, GUIDE, cut("content_filter")),
     answered("refusal", Meaning.DECLINED, GUIDE, message(content=None, refusal="I cannot help.")),
     answered(
@@ -156,6 +158,9 @@ CHAT = (
     refused("absurd_seconds", Meaning.LATER, GUIDE, 429, error("Slow down."), retry_after="1e400"),
     refused("quota", Meaning.QUOTA, GUIDE, 429, error("You exceeded your quota.", type=QUOTA, code=QUOTA)),
     refused("key", Meaning.KEY, GUIDE, 401, error("Incorrect API key provided.", code="invalid_api_key")),
+    refused(
+        "project", Meaning.MODEL, GUIDE, 403, error("Project `x` has no access.", code="model_not_found")
+    ),
     refused("country", Meaning.KEY, GUIDE, 403, error("Country, region, or territory not supported")),
     refused(
         "model", Meaning.MODEL, GUIDE, 404, error("The model `x` does not exist.", code="model_not_found")

@@ -78,6 +78,9 @@ OPENROUTER = Vendor(
         VendorForm(name="reset_ms", meaning=Meaning.LATER, source=GUIDE, status=429, body=reset_in_30_s, wait_s=30.0),
         refused("raw", Meaning.KEY, GUIDE, 400, failed(400, PROVIDER, raw="Invalid API key provided", provider_name="X")),
         refused("no_endpoint", Meaning.MODEL, GUIDE, 404, failed(404, "No endpoints found for x/y.")),
+        refused("no_provider", Meaning.MODEL, GUIDE, 404, failed(404, "No allowed providers are available for the selected model.")),
+        refused("data_policy", Meaning.MODEL, GUIDE, 404, failed(404, "No endpoints available matching your guardrail restrictions and data policy.")),
+        refused("key_limit", Meaning.QUOTA, GUIDE, 403, failed(403, "Key limit exceeded (total limit).")),
         refused("credits", Meaning.QUOTA, GUIDE, 402, failed(402, "Insufficient credits.")),
     ),
 )  # fmt: skip

@@ -6,11 +6,19 @@ from collections.abc import Mapping
 
 from sandbox.vendors.anthropic_gateway import ANTHROPIC_GATEWAY
 from sandbox.vendors.azure import AZURE
-from sandbox.vendors.deepseek import DEEPSEEK, MINIMAX, MOONSHOT, ZHIPU
+from sandbox.vendors.deepseek import (
+    DASHSCOPE,
+    DEEPSEEK,
+    MINIMAX,
+    MOONSHOT,
+    SILICONFLOW,
+    VOLCENGINE,
+    ZHIPU,
+)
 from sandbox.vendors.form import Vendor
 from sandbox.vendors.gateways import CLOUDFLARE, OPEN_WEBUI, PORTKEY, QIANFAN
 from sandbox.vendors.gemini import GEMINI
-from sandbox.vendors.groq import COHERE, GROQ, LLAMA_CPP, TGI
+from sandbox.vendors.groq import CEREBRAS, COHERE, GROQ, HUGGING_FACE, LLAMA_CPP, NIM, TGI, XAI
 from sandbox.vendors.litellm import LITELLM
 from sandbox.vendors.mistral import MISTRAL
 from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
@@ -36,6 +44,13 @@ VENDORS: Mapping[str, Vendor] = {
         ZHIPU,
         MINIMAX,
         MOONSHOT,
+        DASHSCOPE,
+        VOLCENGINE,
+        SILICONFLOW,
+        XAI,
+        NIM,
+        CEREBRAS,
+        HUGGING_FACE,
         VLLM,
         GEMMA,
         OLD_MISTRAL,

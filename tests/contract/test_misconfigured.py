@@ -52,6 +52,8 @@ WRONG = [
     (200, HTML, "data: <h1>Welcome</h1>", "address"),
     (200, JSON, '{"status": "ok"}', "address"),
     (200, JSON, "[]", "address"),
+    (200, JSON, '{"error": "Unexpected endpoint or method. (POST /chat/completions)"}', "address"),
+    (501, JSON, '{"error": "This server does not support embeddings"}', "address"),
     (308, HTML, "", "address"),
 ]
 

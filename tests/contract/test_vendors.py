@@ -235,13 +235,14 @@ async def test_a_form_of_an_embedding_is_understood(
     assert await embedder.embed(["one", "two"], model="e") == expected
 
 
+@pytest.mark.parametrize("vendor", ["tgi", "llama-cpp"])
 async def test_a_text_that_an_embedding_model_refuses_for_its_length_is_embedded_by_its_beginning(
-    sandbox: SandboxHandle, endpoint: ApiClient
+    sandbox: SandboxHandle, endpoint: ApiClient, vendor: str
 ) -> None:
     """A long message is still searched with; another refusal of one text stays a refusal."""
     embedder = OpenAIEmbedder(endpoint, timeout_s=5)
     text = "opening hours " * 100
-    sandbox.speak_as("tgi")
+    sandbox.speak_as(vendor)
     sandbox.add_rule("embeddings", "form", value="too_long_text", contains=text)
 
     found = await embedder.embed([text], model="e")

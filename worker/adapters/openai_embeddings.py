@@ -135,8 +135,9 @@ def _may_pass_in_parts(error: EmbeddingRejected | NoVector, texts: Sequence[str]
     """Whether fewer texts, or the beginning of the only one, may have vectors."""
     if isinstance(error, NoVector):
         return len(texts) > 1 or len(texts[0]) > 1
-    is_shortened = error.is_too_long and len(texts[0]) > LEAST_CHARS
-    return error.status in SPLITTING and (len(texts) > 1 or is_shortened)
+    if len(texts) == 1:
+        return error.is_too_long and len(texts[0]) > LEAST_CHARS
+    return error.is_too_long or error.status in SPLITTING
 
 
 def _first_batch(texts: Sequence[str], most_texts: int) -> list[str]:
@@ -158,6 +159,8 @@ def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
     """The vectors in the order of the texts; servers without ``index`` answer in that order."""
     items = [each if isinstance(each, Mapping) else {"embedding": each} for each in data]
     places = [at if each.get("index") is None else int(each["index"]) for at, each in enumerate(items)]
+    if not any(places):
+        places = list(range(len(items)))  # servers that leave 0 in each item keep the order
     if sorted(places) != list(range(count)):
         raise ValueError(f"expected {count} vectors, got {len(items)}")
     vectors = [_vector(item["embedding"]) for _, item in sorted(zip(places, items, strict=True), key=_place)]

@@ -22,15 +22,25 @@ UNITS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
 _UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
 _ONE: Final = rf"{_NUMBER}\s*{_UNIT}"
+CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d):(\d\d)")
 SPAN: Final = re.compile(rf"(?P<number>{_NUMBER})\s*{_UNIT}", re.IGNORECASE)
 SAID: Final = re.compile(
-    rf"(?:\b(?:try|retry|again|available|allowed|wait|resets?)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
-    rf"(?P<span>{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE})*)",
+    rf"(?:\b(?:try|retry|again|available|allowed|wait|resets?|replenished)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
+    rf"(?P<span>{CLOCK.pattern}|{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE})*)",
     re.IGNORECASE,
 )
 READ_CHARS: Final = 4000
 SECONDS_KEYS: Final = frozenset(
-    {"retrydelay", "retryafter", "retryafterseconds", "retryaftersec", "retryafters", "retryin", "resetafter"}
+    {
+        "retrydelay",
+        "retryafter",
+        "retryafterseconds",
+        "retryaftersec",
+        "retryafters",
+        "retryin",
+        "resetafter",
+        "resetsinseconds",
+    }
 )
 MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
 RESET_HEADER: Final = re.compile(r"rate-?limit.*reset")
@@ -85,7 +95,10 @@ def retry_after_s(text: str | None, now_s: float) -> float | None:
 
 
 def span_s(text: str) -> float | None:
-    """Seconds of a span such as ``7.3s``, ``1m12s``, ``2 minutes`` or ``120ms``; None for anything else."""
+    """Seconds of a span such as ``7.3s``, ``1m12s``, ``2 minutes`` or ``00:12:34``; None for others."""
+    if (clock := CLOCK.fullmatch(text.strip())) is not None:
+        hours, minutes, seconds = map(float, clock.groups())
+        return _bounded(hours * UNITS["h"] + minutes * UNITS["m"] + seconds)
     parts = list(SPAN.finditer(text))
     if not parts or re.sub(r"[\s,]|and", "", SPAN.sub("", text)):
         return None

@@ -18,6 +18,7 @@ from worker.adapters.error_bodies import error_words
 from worker.adapters.server_waits import asked_wait_s
 from worker.adapters.vendor_words import (
     ACCOUNT_WORDS,
+    ENDPOINT_WORDS,
     GUARDRAIL_WORDS,
     INPUT_CODES,
     INPUT_WORDS,
@@ -45,9 +46,11 @@ GUARDRAIL: Final = 446
 """The status of gateways for a text that their guardrail blocked."""
 REJECTING: Final = frozenset({400, 413, 414, 422, 431, GUARDRAIL, 451})
 """The server refuses this one input."""
+TOO_LARGE: Final = 413
+NOT_IMPLEMENTED: Final = 501
 USED_UP: Final = frozenset({402, 412})
 PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
-"""Statuses after which the same call may succeed later; so may any status from 500."""
+"""Statuses after which the same call may succeed later; so may any other status from 500."""
 KEY: Final = frozenset({401, 403, 407})
 FORBIDDEN: Final = 403
 REMEDIES: Final = {
@@ -175,6 +178,7 @@ def asked_wait_of(error: ApiStatusError) -> float | None:
 def status_of_words(words: str) -> int:
     """The status that the words of an error stand for, where the server answered with a success."""
     for status, pattern in (
+        (405, ENDPOINT_WORDS),
         (402, QUOTA_WORDS),
         (401, KEY_WORDS),
         (429, RATE_WORDS),
@@ -190,7 +194,7 @@ def status_of_words(words: str) -> int:
 def _status_failure(error: ApiStatusError, message: str) -> VendorFailure:
     status, words = error.status, error_words(error)
     codes = {str(error.code).lower(), str(error.type).lower()}
-    is_long = (
+    is_long = status == TOO_LARGE or (
         status in REJECTING | {429, 500}
         and TOO_LONG_WORDS.search(words) is not None
         and not THROTTLED_WORDS.search(words)
@@ -245,11 +249,13 @@ def _cause(error: ApiStatusError, status: int, codes: set[str], words: str) -> s
         return "quota"
     if status == 403 and RATE_WORDS.search(words):
         return ""
+    if status < 500 and codes & MODEL_CODES:
+        return "model"
     if status in KEY or (status in {400, 404} and KEY_WORDS.search(words)):
         return "key"
-    if status < 500 and (error.param == "model" or codes & MODEL_CODES):
+    known_words = {400: MODEL_BEGINNINGS, 404: MODEL_WORDS, 410: MODEL_WORDS}.get(status)
+    is_named = known_words is not None and known_words.search(words)
+    if is_named or (status < 500 and error.param == "model"):
         return "model"
-    known_words = {400: MODEL_BEGINNINGS, 404: MODEL_WORDS}.get(status)
-    if known_words is not None and known_words.search(words):
-        return "model"
-    return "" if status in REJECTING | PASSING or status >= 500 else "address"
+    is_passing = status in REJECTING | PASSING or (status >= 500 and status != NOT_IMPLEMENTED)
+    return "" if is_passing else "address"

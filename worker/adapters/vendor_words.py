@@ -64,9 +64,25 @@ KEY_WORDS: Final = one_of(
     r"^(?:this |your )?(?:organi[sz]ation|account|workspace|project) (?:has been|is) "
     r"(?:disabled|restricted|suspended|deactivated)",
     r"^user location is not supported",
+    r"(?:^|operation: )the security token included in the request is (?:expired|invalid)",
+    r"^login fail\b",
+    r"NoAuthError\b",
+    r"^please configure AI gateway\b",
 )
 QUOTA_WORDS: Final = one_of(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)",
+    r"your account balance is insufficient",
+    r"^not[ _]enough[ _](?:balance|credit|quota)",
+    r"^your .{0,40}n.t have any credits",
+    r"^your prepayment credits are depleted",
+    r"used all available credits",
+    r"(?:monthly|its) spend(?:ing)? (?:limit|cap)",
+    r"^you have reached your specified API usage limits",
+    r"^key limit exceeded",
+    r"^the free tier of the model has been exhausted",
+    r"reached the set inference limit",
+    r"^inference prohibited",
+    r"enable billing on",
     r"credit balance is too low",
     r"out of credits",
     r"requires more credits",
@@ -76,17 +92,31 @@ QUOTA_WORDS: Final = one_of(
     r"exceeded ?budget\b",
     r"余额不足",
     r"欠费",
+    r"(?:额度|余量)已用尽",
     r"in arrears",
+    r"^arrearage$",
+    r"account has an overdue balance",
+    r"due to overdue account",
 )
 MODEL_WORDS: Final = one_of(
-    r"(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned|no longer available)",
+    r"(?:models?|deployment)\b.{0,200}\b(?:not found|not exist|not a valid|decommissioned|no longer available"
+    r"|was removed|end of (?:its )?life)",
     r"(?:invalid|unknown|no such) model\b",
-    r"no endpoints found",
+    r"no endpoints (?:found|available)",
+    r"no allowed providers",
+    r"not activated the model\b",
+    r"^model: \S{1,120}$",
+    r"^function \S{1,80} not found for account",
 )
 MODEL_BEGINNINGS: Final = one_of(
     r"^(?:the )?(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned)",
-    r"^(?:invalid|unknown|no such) model\b",
+    r"^(?:AiError: )*(?:invalid|unknown|no such) model\b",
     r"^\S{1,80} is not a valid model",
+    r"^\[address=[^\]]{1,80}\] model not found",
+    r"(?:^|operation: )the provided model identifier is invalid",
+    r"\bdoes not work with the specified model\b",
+    r"^模型不存在",
+    r"\bthe endpoint is paused\b",
     r"invalid model name passed in model=",
     r"^failed to load model\b",
     r"^no models loaded\b",
@@ -102,16 +132,18 @@ INPUT_WORDS: Final = one_of(
     r"inappropriate content",
     r"sensitive (?:content|words?)",
     r"(?:prompt|input|request|message)s? (?:was|were|is|ha(?:s|ve) been) (?:blocked|rejected|filtered)",
-    r"violat\w+ .{0,40}polic",
+    r"violat\w+ .{0,40}(?:polic|usage guidelines)",
+    r"put new_sensitive",
     r"guardrail",
-    r"(?:prompt|response) blocked\b",
+    r"(?:prompt|response) (?:pattern is )?blocked\b",
 )
 GUARDRAIL_WORDS: Final = one_of(r"guardrail (?:failed:|blocked|intervened)")
 """A blocked text that a gateway reports as its own failure; a guardrail that does not answer is an outage."""
 ACCOUNT_WORDS: Final = one_of(
-    r"\b(?:account|organi[sz]ation|project|workspace|subscription|key|permission|country|region)\b"
+    r"\b(?:account|organi[sz]ation|project|workspace|subscription|country|region)\b",
+    r"\bkey\b(?! ID:)|(?<!^the caller does not have )\bpermission\b",
 )
-"""The deployment is refused, and not what one author wrote."""
+"""The deployment is refused, and not what one author wrote; xAI says both of an author's text."""
 RATE_WORDS: Final = one_of(
     r"rate.?limit",
     r"too many requests",
@@ -120,29 +152,45 @@ RATE_WORDS: Final = one_of(
     r"resource_exhausted",
     r"overloaded",
     r"at capacity",
+    r"out of call volume quota",
 )
+ENDPOINT_WORDS: Final = one_of(r"^unexpected endpoint or method")
+"""The path is wrong, which some servers say with a success."""
 THROTTLED_WORDS: Final = one_of(r"ThrottlingException", r"please wait before trying again")
-UNLOADED_WORDS: Final = one_of(r"^model (?:is |was )?unloaded")
-"""A server on one's own machine that loads the model at the next call."""
+UNLOADED_WORDS: Final = one_of(
+    r"^model (?:is |was )?unloaded",
+    r"^the model has crashed",
+    r"^channel error",
+    r"\bDEGRADED function cannot be invoked",
+)
+"""A model that the server loads at the next call, or that another machine of it serves."""
 TOO_LONG_WORDS: Final = one_of(
     r"context[ _-]?(?:length|window|size).{0,40}exceed",
-    r"exceed.{0,60}context[ _-]?(?:length|window|size)",
+    r"exceed.{0,60}context[ _-]?(?:length|window|size|limit)",
     r"maximum context length",
     r"maximum prompt length",
     r"prompt exceeds max",
-    r"(?:prompt|input) (?:is )?too long",
-    r"request[ _](?:entity )?too[ _]large",
-    r"input token count.{0,60}exceed",
+    r"(?:prompt|input|text) (?:\(\d+ tokens\) )?(?:is )?too long",
+    r"request[ _](?:(?:entity|body) )?too[ _]large",
+    r"(?:input|prompt) token count.{0,60}exceed",
+    r"input token count is \d+ but",
     r"tokens in request more than max",
     r"reduce (?:the length|your prompt|your message)",
-    r"longer than the model'?s context",
+    r"longer than the (?:model'?s context|maximum model length|context length)",
+    r"must be less than (?:or equal to )?max_seq_len",
     r"greater than the context length",
     r"exceeded model token limit",
     r"context length is only",
     r"too large for model",
     r"configured context size",
-    r"too many (?:input )?tokens",
-    r"token limit exceeded",
+    r"too many (?:input )?tokens(?! processed)",
+    r"tokens? limit exceeded",
+    r"cannot exceed the total tokens limit",
+    r"exceeding max \d+ tokens",
+    r"too large to process\. increase the physical batch size",
+    r"^the size of tensor a \(\d+\) must match the size of tensor b",
+    r"^prompt 超长",
+    r"^the max input characters is",
     r"range of input length",
     r"context the overflows",
     r"exceeds (?:the )?(?:max(?:imum)?|limit).{0,40}tokens?",
