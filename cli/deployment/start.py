@@ -5,7 +5,7 @@ Apart from the web server: workers are installed without it.
 
 from __future__ import annotations
 
-from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
+from redis.exceptions import AuthenticationError, AuthorizationError, MovedError, RedisError
 
 from cli.options import REACH_S
 from cli.output import print_message
@@ -23,15 +23,19 @@ def require_servers(settings: Settings | ReviewSettings, *, role: str | None) ->
     """
     waits = [require_database(settings.database_url.get_secret_value(), role=role)]
     if isinstance(settings, StreamSettings):
-        waits.append(_redis(settings.redis_url.get_secret_value()))
+        waits.append(_redis(settings.redis_url.get_secret_value(), settings.stream))
     for reason in filter(None, waits):
         print_message(reason, style="yellow")
 
 
-def _redis(url: str) -> str:
+def _redis(url: str, stream: str) -> str:
     try:
         with connect_sync(url, timeout_s=REACH_S) as redis:
             redis.ping()
+            redis.exists(stream)
+    except MovedError as error:
+        expected = "REDIS_URL: expected one server, got a node of a cluster: name it by redis+cluster://"
+        raise ConfigurationError(f"{expected} (docs/scale.md)") from error
     except RedisError as error:
         if isinstance(error, AuthenticationError | AuthorizationError) or "DB index" in str(error):
             expected = "REDIS_URL: expected login, password and number of the database as Redis has them"

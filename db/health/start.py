@@ -10,8 +10,10 @@ from db.faults import answer_of
 from worker.errors import ConfigurationError
 
 CONNECT_S: Final = 5
+TLS: Final = "add sslmode=require to the address"
 REFUSED: Final = (
     ("password authentication failed", "check its password"),
+    ("PAM authentication failed", "check its password"),
     ("no password supplied", "add its password"),
     ("is not permitted to log in", "name a login of `hushgate migrate --create-logins`"),
     ("no pg_hba.conf entry", "allow this host and login in pg_hba.conf of the server"),
@@ -20,10 +22,16 @@ REFUSED: Final = (
     ("bouncer config error", "name the database in the configuration of the pooler"),
     ("no such database", "name the database in the configuration of the pooler"),
     ("no such user", "name the login in the configuration of the pooler"),
+    ("Tenant or user not found", "name the login as LOGIN.PROJECT, by which the pooler finds the project"),
+    ("Endpoint ID is not specified", "name the server by its host name, by which it finds the endpoint"),
+    ("has no credentials for the role", "give the proxy a secret of this login"),
+    ("connection is insecure", TLS),
+    ("SSL connection is required", TLS),
+    ("SSL required", TLS),
     ("unsupported startup parameter", "remove it from the address: a pooler does not pass it on"),
     ("transaction blocks not allowed", "set pool_mode of the pooler to transaction (docs/scale.md)"),
 )
-"""What Postgres or PgBouncer answers (in English; with other words the process waits) to a wrong address or
+"""What Postgres or a pooler answers (in English; with other words the process waits) to a wrong address or
 configuration, and the fix."""
 STATE: Final = """
     SELECT current_user, to_regclass('alembic_version') IS NOT NULL AS is_migrated,

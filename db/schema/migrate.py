@@ -56,8 +56,9 @@ def upgrade(url: str) -> tuple[str | None, str]:
     Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
 
     Raises:
-        ConfigurationError: the database is newer, older than Postgres 15, not in UTF-8 or behind a pooler, a
-            transaction keeps a table locked, or the login may not set the parameters of our functions.
+        ConfigurationError: no Postgres or one older than 15, a database that is newer, not in UTF-8 or behind
+            a pooler, a transaction keeps a table locked, or the login may not set the parameters of our
+            functions.
         psycopg.Error: Postgres is unreachable, or refused a statement.
     """
     try:
@@ -81,7 +82,10 @@ def by_superuser(refusal: str) -> str:
 
 
 def _upgrade(url: str) -> tuple[str | None, str]:
-    with engine(url).connect() as connection:
+    opened = engine(url)
+    # before SQLAlchemy reads the version, whose words it does not know
+    sa.event.listen(opened, "connect", lambda driver, _: _require_postgres(driver.info), insert=True)
+    with opened.connect() as connection:
         driver: Any = connection.connection.driver_connection
         if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:
             raise ConfigurationError("DATABASE_URL: migrations need Postgres itself, got a pooler in between")
@@ -96,6 +100,11 @@ def _upgrade(url: str) -> tuple[str | None, str]:
                 baseline.run(connection, "vectors")
         connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
     return before, head()
+
+
+def _require_postgres(server: psycopg.ConnectionInfo) -> None:
+    if other := server.parameter_status("crdb_version"):
+        raise ConfigurationError(f"DATABASE_URL: expected Postgres, got {other}")
 
 
 def _require_usable(server: psycopg.ConnectionInfo) -> None:

@@ -16,6 +16,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from cli.deployment.start import require_servers
 from cli.doctor.servers import cluster_checks
 from cli.events import repair
 from tasks.backup.streams import finish_load, load_streams, require_empty, save_streams, saved_entry_ids
@@ -33,11 +34,12 @@ from tasks.shards.lanes import ShardedLanes
 from tasks.stream_upkeep.figures import load_figures
 from tasks.stream_upkeep.redis_memory import memory
 from tasks.stream_upkeep.trimming import Keep, trim
-from tests.support.cluster import Cluster
+from tests.support.cluster import PRIMARIES, Cluster
 from tests.support.running import eventually
 from tests.support.terminal import Shell
+from worker.errors import ConfigurationError
 from worker.places import Places
-from worker.settings import OutgoingStreamSettings
+from worker.settings import OutgoingStreamSettings, Settings, load
 
 STREAM = "hushgate:events"
 CONVERSATIONS = 30
@@ -60,6 +62,17 @@ def redis(cluster: Cluster) -> Iterator[Redis]:
         client.flushall(target_nodes="primaries")
         open_shards(client, STREAM, 3)
         yield client
+
+
+def test_a_node_named_as_one_server_ends_the_process(cluster: Cluster, database_url: str) -> None:
+    """Most of its answers would be that a key is elsewhere."""
+    other = next(port for port in cluster.ports[:PRIMARIES] if port != cluster.primary_of(STREAM))
+    keys = {"OPENAI_API_KEY": "a", "OPENROUTER_API_KEY": "b", "HUSHGATE_BROKER_URL": "redis://127.0.0.1:1"}
+    given = keys | {"DATABASE_URL": database_url}
+
+    require_servers(load(Settings, given | {"REDIS_URL": cluster.url}), role=None)
+    with pytest.raises(ConfigurationError, match=r"redis\+cluster://"):
+        require_servers(load(Settings, given | {"REDIS_URL": f"redis://127.0.0.1:{other}"}), role=None)
 
 
 def test_a_backup_of_a_cluster_is_restored_to_its_shards(

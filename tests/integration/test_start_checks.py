@@ -19,7 +19,9 @@ from db.pool import WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
 from db.schema import logins
 from db.schema.logins import LOGINS, Service
+from db.schema.migrate import upgrade
 from tests.conftest import create_database, database_at
+from tests.support.postgres_answers import postgres_answering
 from tests.support.terminal import shell_at
 from worker.errors import ConfigurationError
 from worker.settings import Settings, load
@@ -71,6 +73,38 @@ def test_an_address_that_postgres_refuses_ends_the_process(worker_url: str, stac
     with pytest.raises(ConfigurationError, match=r"^DATABASE_URL: ") as refused:
         require_database(url, role=WORKER_ROLE)
     assert PASSWORD not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "fix"),
+    [
+        ("Tenant or user not found", "LOGIN.PROJECT"),  # Supabase's pooler
+        (
+            "Endpoint ID is not specified. Either please upgrade the postgres client library",
+            "host name",
+        ),  # Neon
+        ("connection is insecure (try using `sslmode=require`)", "sslmode=require"),  # Neon
+        ("SSL connection is required. Please specify SSL options and retry.", "sslmode=require"),  # Azure
+        ("SSL required", "sslmode=require"),  # PgBouncer
+        ("This RDS proxy has no credentials for the role x. Check the credentials", "secret"),  # AWS
+        ('PAM authentication failed for user "x"', "check its password"),  # AWS
+    ],
+)
+def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: str, fix: str) -> None:
+    """The process would wait for ever."""
+    with postgres_answering(refusal) as url, pytest.raises(ConfigurationError, match=fix) as error:
+        require_database(url, role=None)
+    assert "secret@" not in str(error.value)
+
+
+def test_a_server_that_only_speaks_the_protocol_of_postgres_is_no_database_of_ours() -> None:
+    """CockroachDB lacks what the tables need."""
+    version = {"server_version": "13.0.0", "crdb_version": "CockroachDB CCL v25.1.0"}
+    with (
+        postgres_answering(client_encoding="UTF8", server_encoding="UTF8", **version) as url,
+        pytest.raises(ConfigurationError, match="expected Postgres, got CockroachDB"),
+    ):
+        upgrade(url)
 
 
 def test_a_server_that_does_not_answer_is_waited_for(
