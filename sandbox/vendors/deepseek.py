@@ -97,6 +97,18 @@ DASHSCOPE = Vendor(
         refused("reply", Meaning.INPUT, "help.aliyun.com/model-studio: error codes", 400, failed("Output data may contain inappropriate content.", "data_inspection_failed")),
     ),
 )  # fmt: skip
+QWQ = Vendor(
+    name="dashscope-qwq",
+    requirements=(
+        Requirement(
+            name="only streams",
+            source="help.aliyun.com/model-studio: QwQ",
+            is_broken_by=lambda body: not body.get("stream"),
+            status=400,
+            body=failed("This model only support stream mode, please enable the stream parameter to access the model."),
+        ),
+    ),
+)  # fmt: skip
 VOLCENGINE = Vendor(
     name="volcengine",
     forms=(

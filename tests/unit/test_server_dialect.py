@@ -24,6 +24,8 @@ BODY: dict[str, Any] = {
     "tools": [{}],
     "tool_choice": "none",
     "response_format": {},
+    "logprobs": True,
+    "stream": False,
 }
 
 
@@ -52,6 +54,9 @@ def refusal(message: str, status: int = 400) -> ApiStatusError:
         (refusal("The `reasoning_content` in the thinking mode must be passed back."), Lack.REASONING),
         (refusal("Missing `reasoning_content` field, see guides/thinking#tool-calls"), Lack.REASONING),
         (refusal("Function call is missing a thought_signature in functionCall parts."), Lack.SIGNATURES),
+        (refusal("This model only support stream mode, please enable the stream parameter"), Lack.ONE_PIECE),
+        (refusal("enable_thinking must be set to false for non-streaming calls"), Lack.ONE_PIECE),
+        (refusal("Requested sample logprobs of 20, which is greater than max allowed: 5"), Lack.LOGPROBS),
         (refusal("Incorrect API key provided", 401), None),
         (refusal("prompt is too long: maximum context length is 4096 tokens"), None),
         (refusal("Your credit balance is too low: tools not supported", 400), None),

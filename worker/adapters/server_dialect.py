@@ -41,6 +41,7 @@ class Lack(StrEnum):
     SIGNATURES = "calls without signatures"
     SYSTEM = "system messages"
     TOOLS = "tools"
+    ONE_PIECE = "answers in one piece"
     CONTENT = "messages without content"
 
 
@@ -52,7 +53,7 @@ NOT_TAKEN: Final = one_of(
     r"support|unrecognized|unknown|unexpected|extra|invalid|deprecated|disabled",
     r"not (?:permitted|allowed|available|implemented)|cannot|can't",
     r"must|require|expect|only|missing|null|none|empty|alternat",
-    r"template|jinja|max_completion_tokens",
+    r"template|jinja|max_completion_tokens|max allowed",
 )
 AMOUNT: Final = one_of(
     r"too (?:large|high|big|many)|at (?:most|least)|greater than|less than|exceed|context",
@@ -80,6 +81,9 @@ WORDS: Final[Mapping[Lack, re.Pattern[str]]] = {
         r"must alternate",
     ),
     Lack.TOOLS: one_of(r"tool", r"function.?call", r"must alternate", r"roles? .{0,30}supported"),
+    Lack.ONE_PIECE: one_of(
+        r"only.{0,30}\bstream", r"non-?stream", r"enable.{0,20}\bstream", r"\bstream.{0,40}\b(?:must|require)"
+    ),
     Lack.CONTENT: one_of(r"content"),
 }
 
@@ -151,6 +155,8 @@ def adapted(body: RequestBody, lacks: frozenset[Lack]) -> RequestBody:
     found = {name: value for name, value in body.items() if name not in left_out}
     if Lack.MAX_TOKENS in lacks and "max_tokens" in body:
         found["max_completion_tokens"] = body["max_tokens"]
+    if Lack.ONE_PIECE in lacks:
+        found |= {"stream": True, "stream_options": {"include_usage": True}}
     for lack, rewritten in REWRITES.items():
         if lack in lacks:
             found["messages"] = rewritten(found["messages"])
@@ -178,14 +184,15 @@ def _has(body: RequestBody, part: Lack) -> bool:
     """Whether a body has a part."""
     messages = body.get("messages", ())
     match part:
-        case Lack.SYSTEM:
-            return any(each["role"] == "system" for each in messages)
+        case Lack.SYSTEM | Lack.REASONING:
+            role = "system" if part is Lack.SYSTEM else "assistant"
+            return any(each["role"] == role for each in messages)
         case Lack.TOOLS:
             return "tools" in body or any(each.get("tool_calls") for each in messages)
-        case Lack.REASONING:
-            return any(each["role"] == "assistant" for each in messages)
         case Lack.SIGNATURES:
             return any(each.get("tool_calls") for each in messages)
+        case Lack.ONE_PIECE:
+            return body.get("stream") is False
         case Lack.CONTENT:
             return any("content" not in each for each in messages)
         case _:

@@ -71,18 +71,18 @@ KEY_WORDS: Final = one_of(
 )
 QUOTA_WORDS: Final = one_of(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)",
-    r"your account balance is insufficient",
+    r"^sorry, your account balance is insufficient",
     r"^not[ _]enough[ _](?:balance|credit|quota)",
     r"^your .{0,40}n.t have any credits",
     r"^your prepayment credits are depleted",
-    r"used all available credits",
-    r"(?:monthly|its) spend(?:ing)? (?:limit|cap)",
+    r"^your team .{0,60}used all available credits",
+    r"(?:exceeded|reached) its (?:monthly )?spend(?:ing)? (?:limit|cap)",
     r"^you have reached your specified API usage limits",
     r"^key limit exceeded",
     r"^the free tier of the model has been exhausted",
     r"reached the set inference limit",
     r"^inference prohibited",
-    r"enable billing on",
+    r"please enable billing on",
     r"credit balance is too low",
     r"out of credits",
     r"requires more credits",
@@ -92,11 +92,11 @@ QUOTA_WORDS: Final = one_of(
     r"exceeded ?budget\b",
     r"余额不足",
     r"欠费",
-    r"(?:额度|余量)已用尽",
+    r"^(?:该令牌额度|资源包余量)已用尽",
     r"in arrears",
     r"^arrearage$",
-    r"account has an overdue balance",
-    r"due to overdue account",
+    r"^the request failed because your account has an overdue balance",
+    r"^access denied due to overdue account",
 )
 MODEL_WORDS: Final = one_of(
     r"(?:models?|deployment)\b.{0,200}\b(?:not found|not exist|not a valid|decommissioned|no longer available"
