@@ -128,6 +128,43 @@ def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
     assert (spoken(text), protocol_in(text)) == (text, "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "null",
+        "[object Object]",
+        "<!DOCTYPE html><title>502</title>",
+        '{"error": {"message": "upstream"}}',
+        'functools[{"name": "x", "arguments": {}}]',  # Phi 4
+        'multi_tool_use.parallel({"tool_uses": []})',  # OpenAI
+        "✿FUNCTION✿: x\n✿ARGS✿: {}",  # Qwen-Agent
+        'Let me look.\n{"tool_calls": [{"function": {"name": "x"}}]}',
+        '{"action": "x", "action_input": "hours"}',  # LangChain
+        "🤔 Thinking...\nThey ask for hours.",
+        "We are open <co>from nine</co: 0>.",  # Cohere
+    ],
+)
+def test_what_is_not_for_the_reader_makes_a_text_unusable(text: str) -> None:
+    """A call, a thought, a mark or an error; another attempt may have an answer."""
+    assert protocol_in(spoken(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We are open. /no_think",  # Qwen 3
+        "/no_think We are open.",
+        "We are open.<EOT>",
+        "We are open.:contentReference[oaicite:0]{index=0}",
+        '{"role": "assistant", "content": "We are open."}',
+        '{"action": "Final Answer", "action_input": "We are open."}',  # LangChain
+    ],
+)
+def test_what_stands_around_a_reply_is_removed(text: str) -> None:
+    """The reply is as the model wrote it."""
+    assert spoken(text) == "We are open."
+
+
 @pytest.mark.parametrize("name", ["", "markdown", "Markdown ", "md", "text", "plaintext"])
 def test_a_fence_around_the_whole_reply_is_removed(name: str) -> None:
     """A channel would show its marks to the customer."""

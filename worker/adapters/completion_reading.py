@@ -22,6 +22,7 @@ MOST_CHARS: Final = 200_000
 """Longest text that is read: more than the most tokens that a worker asks for (32,768) hold."""
 REFUSAL_CHARS: Final = 2_000
 FILTERED: Final = "stopped by the vendor's content filter"
+INVISIBLE: Final = "\ufeff\u200b\u2060"
 SPOKEN_PARTS: Final = frozenset({"text", "output_text", ""})
 TOOL_PREFIXES: Final = ("functions.", "default_api.", "tools.", "functions/")
 TOOL_NUMBER: Final = re.compile(r":\d{1,4}\Z")
@@ -139,7 +140,7 @@ def _texts(message: Mapping[str, Any]) -> tuple[str, str | None]:
             for part in content
             if isinstance(part, Mapping) and part.get("type") == "refusal"
         )
-    text = storable(spoken_content(content)).strip()
+    text = storable(spoken_content(content)).strip().strip(INVISIBLE)
     if len(text) > MOST_CHARS:
         raise ValueError(f"expected at most {MOST_CHARS} characters, got {len(text)}")
     if refusal and not isinstance(refusal, str):

@@ -58,15 +58,21 @@ LABELLED: Final = re.compile(
 )
 """A thought and then the answer, each behind its name."""
 UNANSWERED: Final = re.compile(
-    r"\A\W{0,3}(?:(?:thoughts?|thinking(?: process)?)(?:\W{0,3}:|\s*\n)|here are my reasoning steps:)",
+    r"\A\W{0,3}(?:(?:thoughts?|thinking(?: process)?)(?:\W{0,3}:|[^\w\n]{0,3}\n)"
+    r"|here are my reasoning steps:)",
     re.IGNORECASE,
 )
 """A thought by its name, without an end."""
 CITED: Final = re.compile(
     r"(?<!\s)\s*+(?:【(?:[^【】]{0,80}†[^【】]{0,80}|turn\d+[a-z]+\d+)】|\ue200[^\ue200-\ue202]*(?:\ue202[^\ue200-\ue202]*)*\ue201"
-    r"|\bcite(?:turn\d+[a-z]+\d+)+)"
+    r"|\bcite(?:turn\d+[a-z]+\d+)+|:contentReference\[oaicite:\d+\]\{index=\d+\})"
 )
 CITED_SIGNS: Final = ("【", "\ue200", "cite")
+NO_TEXT: Final = re.compile(
+    r"null|undefined|NaN|\[object Object\]|<(?:!doctype html|html)\b.*|\{\s*\"error\"\s*:.*\}",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a gateway wrote in place of a text."""
 """References to a vendor's own search, which name nothing of ours, and texts of which each has one."""
 JSON_TEXT: Final = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.DOTALL)
 TEXT_KEYS: Final = frozenset(
@@ -97,7 +103,8 @@ ROLE: Final = re.compile(
     r"|<\|START_OF_TURN_TOKEN\|>\s*(?:<\|CHATBOT_TOKEN\|>)?|assistant\s*\n\s*\n|(?:assistant|chatbot)\s*:\s+"
     r"|\[\|assistant\|\]|<\|start_of_role\|>\s*assistant\s*<\|end_of_role\|>|<extra_id_1>\s*assistant\s*\n"
     r"|<(?:pad|unk)>|#{1,4}\s*(?:response|assistant|answer|reply)\s*(?::|\n)|here(?:'s| is) my response:"
-    r"|\*{0,2}(?:ai|bot|(?:final )?answer|response|reply)\s*(?::\*{0,2}|\*{1,2}:)\s+|(?-i:final(?=[A-Z])))",
+    r"|\*{0,2}(?:ai|bot|(?:final )?answer|response|reply)\s*(?::\*{0,2}|\*{1,2}:)\s+|(?-i:final(?=[A-Z]))"
+    r"|/(?:no_?)?think\s)",
     re.IGNORECASE,
 )
 END: Final = re.compile(
@@ -107,7 +114,7 @@ END: Final = re.compile(
     r"|<｜(?:end▁of▁sentence|User|begin▁of▁sentence)｜>|</s>|<s>|<eos>|<end_of_turn>|<start_of_turn>"
     r"|<turn\|>|\[/?INST\]|<</?SYS>>|<\|end▁of▁sentence\|>|<end_of_utterance>|<\[end\]>|\[end of text\]"
     r"|\[\|\w{1,20}\|\]|\[(?:PAD|EOS|BOS|SEP|UNK|unused10|END FINAL RESPONSE)\]|<\|assistant\|>"
-    r"|<(?:pad|unk|eod|END|ctrl\d+|extra_id_\d+|special_\d+|reserved_\d+)>"
+    r"|\s/(?:no_?)?think\s*\Z|<(?:pad|unk|eod|EOM|EOT|END|ctrl\d+|extra_id_\d+|special_\d+|reserved_\d+)>"
     r"|\n[^\S\n]*+(?:#{1,4}\s*(?:user|human|instruction|input)\s*:|<(?:human|user|bot)>\s*:|human\s*:\s"
     r"|(?:user|customer)\s*:[^\n]*\n\s*(?:assistant|ai|bot|agent)\s*:)",
     re.IGNORECASE,
@@ -118,20 +125,24 @@ MARKED_CALL: Final = re.compile(
     r"|parameter|arguments)\b[^<>]{0,200}>"
     r"|<\s*/?function\b[^<>]{0,200}>|<\s*(?:start|end)_function_call\s*>"
     r"|\[/?(?:TOOL_?CALLS?|TOOL_?REQUEST|TOOL_?RESULTS?|FUNCTION_?CALLS?|AVAILABLE_TOOLS|ARGS|unused1[12])\]"
-    r"|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
+    r"|\{\s*\"tool_calls\"\s*:|\[(?:calling|called|using|call) (?:the )?(?:tool|function)\b"
     r"|```\s*tool_?(?:code|call|output)|[◁◂]/?(?:tool|function)_?\w{0,20}[▷▸]|</?passages\s+\w",
     re.IGNORECASE,
 )
-NAMED_CALL_SIGNS: Final = ("dsml", "functions.", "action input", "default_api.", SEARCH_TOOL, ESCALATE_TOOL)
+NAMED_CALL_SIGNS: Final = (
+    *("dsml", "functions.", "action input", "default_api.", SEARCH_TOOL, ESCALATE_TOOL),
+    *("functools[", "multi_tool_use.", "to=", "✿"),
+)
 NAMED_CALL: Final = re.compile(
-    r"DSML|\bto=functions\.|^[^\S\n]*+Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
+    r"DSML|\bto=functions\.|(?<!\S)to=(?:browser|python|web)\b|^functools\[|\bmulti_tool_use\."
+    r"|✿(?:FUNCTION|ARGS|RE\w{4})✿|^[^\S\n]*+Action Input\s*:|\bdefault_api\.|\bfunctions\.\w+\s*[({]"
     rf"|\b{SEARCH_TOOL}\b|\b{ESCALATE_TOOL}\((?:\w+\s*[=:]|[\"'{{])",
     re.IGNORECASE | re.MULTILINE,
 )
 """Calls of tools as text, and the marks of our own prompt; in small letters, each has one of the signs."""
 MARK: Final = re.compile(
     r"<\|[\w▁/\-\"]{1,40}\|?>|<[\w▁]{1,30}\|>|<｜[^<>｜]{1,40}｜>|<(?:unused\d+|(?:start|end)_of_\w{1,20})>"
-    r"|<0x[0-9A-F]{2}>"
+    r"|<0x[0-9A-F]{2}>|</co: ?\d"
     r"|(?:[Ġ▁][^\sĠ▁]{1,30}){3}"
 )
 MARK_SIGNS: Final = "<Ġ▁"
@@ -163,9 +174,9 @@ CALL_TEXTS: Final = (
 FUNCTION_CALL: Final = re.compile(
     r"<function=(?P<name>\w+)>\s*(?P<arguments>\{.*?\})\s*(?:</function>)?", re.DOTALL
 )
-CALL_KEYS: Final = frozenset(
-    {"name", "arguments", "parameters", "args", "type", "function", "id", "tool", "input"}
-)
+CALL_NAMES: Final = ("name", "tool", "action", "tool_name")
+CALL_INPUTS: Final = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
+CALL_KEYS: Final = frozenset({*CALL_NAMES, *CALL_INPUTS, "type", "function", "id"})
 
 
 def spoken(text: str) -> str:
@@ -197,6 +208,8 @@ def protocol_in(text: str) -> str:
         return "a tool call as text"
     if UNANSWERED.match(text):
         return "a thought without an answer"
+    if NO_TEXT.fullmatch(text):
+        return "no text"
     if not _has_any(text, MARK_SIGNS):
         return ""
     ends = (found[1].lower() for found in CLOSING_TAG.finditer(CODE.sub("", text)))
@@ -222,6 +235,8 @@ def _text_of_json(text: str) -> str:
         return text
     if found.get("role") == "assistant":
         del found["role"]
+    if str(found.get("action")).lower() == "final answer":
+        found = {"text": found.get("action_input")}
     ((key, value), *others) = found.items() if found else ((None, None),)
     return value.strip() if not others and key in TEXT_KEYS and isinstance(value, str) else text
 
@@ -287,9 +302,10 @@ def _parsed(text: str) -> Any:
     for shape in CALL_TEXTS:
         if (found := shape.fullmatch(text)) is not None:
             try:
-                return orjson.loads(found["call"])
+                read = orjson.loads(found["call"])
             except orjson.JSONDecodeError:
                 continue
+            return read["tool_calls"] if isinstance(read, dict) and read.keys() == {"tool_calls"} else read
     return None
 
 
@@ -305,8 +321,9 @@ def _call(value: Any) -> tuple[str, Any] | None:
     inner = value.get("function")
     if isinstance(inner, Mapping):
         return _call(inner)
-    name = value.get("name") or value.get("tool") or (inner if isinstance(inner, str) else None)
-    for key in ("arguments", "parameters", "args", "input"):
+    named = (value[key] for key in (*CALL_NAMES, "function") if isinstance(value.get(key), str))
+    name = next(named, None)
+    for key in CALL_INPUTS:
         if key in value and isinstance(name, str):
             return name, value[key]
     return None
