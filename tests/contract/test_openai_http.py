@@ -239,6 +239,16 @@ async def test_a_socks_proxy_is_named_and_not_called(monkeypatch: pytest.MonkeyP
     assert (line.state, said in line.found) == ("fail", True)
 
 
+async def test_a_long_header_loses_no_answer() -> None:
+    """Gateways add policies of security to each answer."""
+    long = {"content-security-policy": "a" * 20_000, "content-type": JSON}
+    with http_server(lambda _: (200, long, b"{}")) as (url, _):
+        async with openai_client.client(url, "key", connections=1) as client:
+            answered = await client.post("/chat/completions", {})
+
+    assert answered.content == b"{}"
+
+
 async def test_the_query_of_a_base_url_stands_behind_the_path() -> None:
     """Such as the version of Azure's API."""
     with http_server(lambda _: json_answer({"results": []})) as (url, asked):

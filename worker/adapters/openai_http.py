@@ -34,6 +34,8 @@ REDIRECTS: Final = frozenset({307, 308})
 """Redirects that keep method and body."""
 OF_GET: Final = REDIRECTS | {301, 302, 303}
 MOST_REDIRECTS: Final = 5
+HEADER_BYTES: Final = 65_536
+"""Longest header that is read: some gateways send policies of more than aiohttp's 8 kB."""
 MOST_ANSWER_BYTES: Final = 32 * 2**20
 """A batch of large embeddings is 7 MB; without a limit 389 KB of gzip took 2 GB of memory."""
 
@@ -176,6 +178,7 @@ class ApiClient:
                 ),
                 timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                max_field_size=HEADER_BYTES,
             )
         return self._session
 
