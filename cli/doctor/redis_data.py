@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -88,12 +89,17 @@ def _shown(found: StreamFigures) -> str:
 
 
 LEAST_REDIS: Final = (7, 2)
+OTHER_SERVERS: Final = ("dragonfly_version", "garnet_version")
+"""Servers that name a version of Redis beside their own and are not tested."""
+VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 
 
 def server_checks(info: Mapping[str, Any]) -> Iterator[DoctorCheck]:
     """Version, persistence and eviction, by INFO of the server."""
-    version = str(info.get("valkey_version") or info["redis_version"])
-    recent = tuple(int(part) for part in version.split(".")[:2]) >= LEAST_REDIS
+    other = next((f"{name} {info[name]}" for name in OTHER_SERVERS if name in info), None)
+    version = other or str(info.get("valkey_version") or info.get("redis_version") or "unknown")
+    numbers = VERSION.match(version)
+    recent = numbers is not None and tuple(map(int, numbers.groups())) >= LEAST_REDIS
     yield failed("redis version", version, "use Redis 7.2+ or Valkey 8+", unless=recent)
     aof = bool(info.get("aof_enabled"))
     fix = "set appendonly yes in redis.conf (CONFIG SET until then): events are stored in Redis only"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from cli.deployment.start import require_servers
 from cli.doctor.command import NOT_CHECKED
+from cli.doctor.redis_data import server_checks
 from cli.main import command_line
 from cli.stack import Stack
 from db.health.start import require_database
@@ -95,6 +96,24 @@ def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: s
     with postgres_answering(refusal) as url, pytest.raises(ConfigurationError, match=fix) as error:
         require_database(url, role=None)
     assert "secret@" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("info", "state"),
+    [
+        ({"redis_version": "7.2.4"}, "ok"),
+        ({"redis_version": "7.2.4", "valkey_version": "9.0.1"}, "ok"),
+        ({"redis_version": "6.3.4", "keydb_version": "6.3.4"}, "fail"),
+        ({"redis_version": "7.4.0", "dragonfly_version": "df-v1.40.1"}, "fail"),
+        ({"redis_version": "7.4.3", "garnet_version": "2.1.5"}, "fail"),
+        ({"role": "master"}, "fail"),
+    ],
+)
+def test_a_server_that_only_names_a_version_of_redis_is_no_redis(info: dict[str, str], state: str) -> None:
+    """Such a server is not tested; one that names no version at all is none."""
+    version, *_ = server_checks(info)
+
+    assert version.state == state
 
 
 def test_a_server_that_only_speaks_the_protocol_of_postgres_is_no_database_of_ours() -> None:
