@@ -86,6 +86,7 @@ MOONSHOT = Vendor(
         refused("rate", Meaning.LATER, "platform.moonshot.ai/docs", 429, failed("Your account reached max request concurrency: 1, please try again after 1 seconds", "rate_limit_reached_error"), wait_s=1.0),
         refused("suspended", Meaning.QUOTA, "platform.moonshot.ai/docs", 429, failed("Your account is suspended, please check your plan and billing details", "exceeded_current_quota_error")),
         refused("filtered", Meaning.INPUT, "platform.moonshot.ai/docs", 400, failed("The request was rejected because it was considered high risk", "content_filter")),
+        refused("no_model", Meaning.MODEL, "platform.moonshot.ai/docs", 404, failed("Not found the model x or Permission denied", "resource_not_found_error")),
         refused("too_long", Meaning.TOO_LONG, "platform.moonshot.ai/docs", 400, failed("Invalid request: Your request exceeded model token limit: 131072")),
     ),
 )  # fmt: skip

@@ -117,6 +117,17 @@ CEREBRAS = Vendor(
         refused("tokens_a_day", Meaning.LATER, "inference-docs.cerebras.ai: errors", 429, {"message": "Tokens per day limit exceeded - too many tokens processed.", "type": "too_many_tokens_error", "param": "quota", "code": "token_quota_exceeded"}),
     ),
 )  # fmt: skip
+WATSONX = Vendor(
+    name="watsonx",
+    forms=(refused("model", Meaning.MODEL, "cloud.ibm.com/apidocs/watsonx-ai", 404, {"errors": [{"code": "model_not_supported", "message": "Model 'x' is not supported for this environment."}], "status_code": 404}),),
+)  # fmt: skip
+TABBY = Vendor(
+    name="tabby",
+    forms=(
+        refused("none_loaded", Meaning.MODEL, "tabbyAPI: endpoints", 400, {"detail": "No models are currently loaded."}),
+        refused("too_long", Meaning.TOO_LONG, "tabbyAPI: exllamav2", 400, {"detail": "Prompt length 9000 is greater than max_seq_len 4096"}),
+    ),
+)  # fmt: skip
 HUGGING_FACE = Vendor(
     name="hugging-face",
     forms=(refused("paused", Meaning.MODEL, "huggingface.co/docs/inference-endpoints", 400, {"error": "Bad Request: The endpoint is paused, ask a maintainer to restart it"}),),

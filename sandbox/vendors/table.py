@@ -19,7 +19,18 @@ from sandbox.vendors.deepseek import (
 from sandbox.vendors.form import Vendor
 from sandbox.vendors.gateways import CLOUDFLARE, OPEN_WEBUI, PORTKEY, QIANFAN
 from sandbox.vendors.gemini import GEMINI
-from sandbox.vendors.groq import CEREBRAS, COHERE, GROQ, HUGGING_FACE, LLAMA_CPP, NIM, TGI, XAI
+from sandbox.vendors.groq import (
+    CEREBRAS,
+    COHERE,
+    GROQ,
+    HUGGING_FACE,
+    LLAMA_CPP,
+    NIM,
+    TABBY,
+    TGI,
+    WATSONX,
+    XAI,
+)
 from sandbox.vendors.litellm import LITELLM
 from sandbox.vendors.mistral import MISTRAL
 from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
@@ -53,6 +64,8 @@ VENDORS: Mapping[str, Vendor] = {
         NIM,
         CEREBRAS,
         HUGGING_FACE,
+        WATSONX,
+        TABBY,
         VLLM,
         GEMMA,
         OLD_MISTRAL,

@@ -193,7 +193,7 @@ def status_of_words(words: str) -> int:
 
 def _status_failure(error: ApiStatusError, message: str) -> VendorFailure:
     status, words = error.status, error_words(error)
-    codes = {str(error.code).lower(), str(error.type).lower()}
+    codes = set(words.lower().splitlines())
     is_long = status == TOO_LARGE or (
         status in REJECTING | {429, 500}
         and TOO_LONG_WORDS.search(words) is not None
