@@ -1,10 +1,13 @@
-"""Celery's consumer and channels, for a Redis that is away or refuses commands."""
+"""Celery's consumer and channels, for a Redis that is away or refuses commands, and for foreign messages."""
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
+import structlog
 from celery.worker.consumer import Consumer
 from kombu.common import ignore_errors
 from kombu.exceptions import OperationalError
@@ -12,7 +15,11 @@ from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport.redis import Channel, Transport
 from redis.exceptions import ConnectionError as ConnectionLost
 
+log = structlog.get_logger(__name__)
+
 PAUSE_S: Final = 1.0
+MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Celery and Kombu raise for a message that is no task: a worker ends, and puts it back for the next."""
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery has no types
@@ -56,7 +63,7 @@ class LosableChannel(Channel):
 
     That happens when a task is acknowledged or handed back after its connection was closed. Celery ignores or
     repeats after errors of the connection, and ends the worker after any other; such a task comes again.
-    Remove this class and ``RedisTransport`` when Kombu's own channel raises an error of the connection.
+    Remove ``_connparams`` when Kombu's own channel raises an error of the connection.
     """
 
     def _connparams(self, asynchronous: bool = False) -> Any:  # as Kombu declares it
@@ -64,11 +71,45 @@ class LosableChannel(Channel):
             raise ConnectionLost("the connection to Redis was closed")
         return super()._connparams(asynchronous)  # type: ignore[no-untyped-call]
 
+    def basic_consume(
+        self, queue: Any, no_ack: bool, callback: Callable[[Any], Any], consumer_tag: Any, **options: Any
+    ) -> Any:
+        """Consume a queue; a ``MALFORMED`` message does not come again."""
+
+        def consume(message: Any) -> None:
+            try:
+                callback(message)
+            except MALFORMED:
+                if not no_ack and not message.acknowledged:
+                    message.reject()
+                raise
+
+        return super().basic_consume(queue, no_ack, consume, consumer_tag, **options)  # type: ignore[no-untyped-call]
+
+    def _brpop_read(self, **options: Any) -> Any:
+        """Read one message; one that is no JSON is dropped."""
+        try:
+            return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            _log_dropped(error)
+
 
 class RedisTransport(Transport):
     """Kombu's transport with channels that can lose their connection."""
 
     Channel = LosableChannel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        """Give a message to its consumer; a ``MALFORMED`` one is dropped."""
+        try:
+            super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+        except MALFORMED as error:
+            _log_dropped(error)
+
+
+def _log_dropped(error: Exception) -> None:
+    """Log a message that another client put on the queue, without its text."""
+    log.error("task_dropped", error=type(error).__name__)
 
 
 def use_losable_channels() -> None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
+from threading import Event
 from typing import Any
 from uuid import UUID
 
 import pytest
 from celery import Celery
+from celery.contrib.testing.worker import start_worker
 from celery.exceptions import Reject
 from kombu.utils import json as kombu_json
 from redis import Redis
+from structlog.testing import capture_logs
 
+from tasks.broker import use_losable_channels
 from tasks.publishing import celery_task as publish_task
 from tasks.publishing.publish import append, open_shards, publish, publish_many
 from tasks.shards.agreement import SEAL, double
 from tasks.shards.layout import Shard
 from tests.support.publishing import on_stream
+from tests.support.running import PATIENCE_S
 from tests.support.samples import body_of
 from worker.errors import PayloadRejected
 from worker.settings import Settings
@@ -232,3 +237,48 @@ def test_a_task_without_any_node_of_its_cluster_goes_back_to_the_broker(
     ended = eager_task("redis+cluster://127.0.0.1:1", GOOD, HUSHGATE_BROKER_URL="redis://127.0.0.1:1/0")
 
     assert ended.state == "REJECTED"
+
+
+def foreign(**parts: object) -> bytes:
+    """A message as a client without Celery may make it."""
+    message = {
+        "headers": {"task": "noted", "id": "1"},
+        "properties": {"delivery_tag": "1", "delivery_info": {"exchange": "", "routing_key": "foreign"}},
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "body": "[[],{},{}]",
+    }
+    return json.dumps(message | parts).encode()
+
+
+FOREIGN = (
+    *(b"no JSON", b"\xff", b"null", b"[]", b"[" * 100_000, json.dumps(GOOD).encode()),
+    *(foreign(body=json.dumps(GOOD)), foreign(body="1"), foreign(body=None)),
+    *(foreign(headers={"task": ["noted"], "id": "1"}), foreign(properties={"body_encoding": "rot13"})),
+)
+
+
+def test_what_is_no_task_on_the_queue_ends_no_worker(
+    redis_url: str, valkey: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Celery ends a worker by such a message and puts the message back, which ends the next worker."""
+    monkeypatch.setattr("kombu.transport._transport_cache", {})  # another test may have used Kombu's own
+    use_losable_channels()
+    noted = Event()
+    celery = Celery("test", broker=redis_url, set_as_current=False)
+    celery.conf.update(
+        task_default_queue="foreign", task_acks_late=True, worker_consumer="tasks.broker:PatientConsumer"
+    )
+
+    @celery.task(name="noted", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+    def task() -> None:
+        noted.set()
+
+    with start_worker(celery, pool="threads", perform_ping_check=False), capture_logs() as logs:
+        for message in FOREIGN:
+            valkey.lpush("foreign", message)
+        task.delay()
+
+        assert noted.wait(PATIENCE_S)
+        assert {line["event"] for line in logs} == {"task_dropped"}
+    assert not valkey.exists("foreign", "unacked")
