@@ -16,7 +16,6 @@ log = structlog.get_logger(__name__)
 
 PROBE_S: Final = 0.5
 FAILURES_BEFORE_POISON: Final = 3
-LONGEST_PAUSE_S: Final = 5.0
 FIRST_PAUSE_S: Final = 0.25
 LONGEST_OWN_FAILURE_S: Final = 3600.0
 """How long an entry is retried while only its own calls fail; the default of ``hold_max_s``."""
@@ -88,13 +87,13 @@ class Storage:
                 kind, failures = type(error).__name__, failures + 1
                 log.exception("handler_failed", entry_id=entry_id, failures=failures, exc_info=error)
                 telemetry.report(error)
-                await self._clock.sleep(min(LONGEST_PAUSE_S, 0.5 * 2**failures))
                 if failures < FAILURES_BEFORE_POISON:
+                    await self._clock.sleep(0.5 * 2**failures)
                     continue
                 what, failures = f"{kind} in each of {FAILURES_BEFORE_POISON} runs", 0
             else:
                 return None
-            if not await self.wait_for_probe(kind):
+            if not await self.wait_for_probe(kind):  # at once: an outage may end during a pause
                 return what
 
     async def outlasting_outages(self, call: Callable[[*Given], Awaitable[Value]], *given: *Given) -> Value:

@@ -114,15 +114,21 @@ def test_a_read_only_postgres_stops_admission_and_costs_no_model_call(engine: Ru
 
 @pytest.mark.parametrize("code", ["23514", "53100", "P0001", "XX000"])
 def test_a_postgres_that_refuses_every_decision_buries_none(engine: Running, code: str) -> None:
-    """Whichever error it gives: an event is poison only if a harmless decision can be stored."""
+    """Whichever error it gives: an event is poison only if a harmless decision can be stored then."""
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="true")
     with structlog.testing.capture_logs() as lines:
+
+        def is_closed() -> bool:
+            return any(line["event"] == "storage_unavailable" for line in lines)
+
         sent = [engine.publish(user_id, QUESTION) for _ in range(2)]
+        last_run = storage.FAILURES_BEFORE_POISON
         eventually(
-            lambda: letters(engine) or any(line["event"] == "storage_unavailable" for line in lines),
-            "the outage",
+            lambda: is_closed() or any(line.get("failures") == last_run for line in lines), "the outage"
         )
+        ends = time.monotonic() + 2
+        eventually(lambda: is_closed() or time.monotonic() > ends, "the probe, or the end of the outage")
         engine.database.execute("DROP TRIGGER refusal ON ai_decisions")
         for event_id in sent:
             engine.decided(user_id, event_id)
