@@ -282,7 +282,7 @@ class OpenIdProvider:
             known = await _json(client, metadata["userinfo_endpoint"], bearer=tokens["access_token"])
             if known.get("sub") != claims["sub"]:
                 raise IdentityRejected("userinfo and ID token name different subjects")
-        verified = known.get("email_verified") is True and _is_printable(known.get("email"))
+        verified = known.get("email_verified") is True and _is_address(known.get("email"))
         subject, session = claims["sub"], claims.get("sid")
         if not _is_printable(subject) or not 0 < len(subject) <= 255:
             raise IdentityRejected("sub: expected a text of 1 to 255 characters")
@@ -322,6 +322,13 @@ async def _limit(response: httpx2.Response) -> None:
 def _is_printable(value: object) -> bool:
     """Whether it is a text without control characters and halves of surrogate pairs; NUL cannot be stored."""
     return isinstance(value, str) and value.isprintable()
+
+
+def _is_address(value: object) -> bool:
+    """Whether it is printable, and no other letter is one of ASCII in lower case, as the Kelvin sign is k."""
+    return _is_printable(value) and not any(
+        each.lower().isascii() for each in str(value) if not each.isascii()
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -245,6 +245,16 @@ def test_an_unverified_address_links_no_person(
     assert come_back(visitor()).status_code == 403
 
 
+def test_a_letter_that_only_resembles_one_of_the_login_links_no_person(
+    visitor: Visitors, provider: Provider, kim: Person
+) -> None:
+    """The Kelvin sign is another address's letter, and in lower case a k."""
+    provider.email = kim.login.replace("k", "\N{KELVIN SIGN}", 1)
+
+    assert provider.email.lower() == kim.login
+    assert come_back(visitor()).status_code == 403
+
+
 def test_an_address_from_the_userinfo_endpoint_is_as_good(
     visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
