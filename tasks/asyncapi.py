@@ -23,7 +23,8 @@ EVENT_ABOUT: Final = (
 )
 KEY: Final = {
     "type": "string",
-    "description": "`account/event_id`, of an escalation with `/` and its type after it; for deduplication.",
+    "description": "`account/event_id`, of an escalation with `/` and its type after it; for deduplication."
+    " In the account `/` is `%2F` and `%` is `%25`.",
 }
 SIGNATURE: Final = {
     "type": "string",

@@ -182,6 +182,11 @@ class EscalationClosedEntry(EscalationBody):
     )
 
 
+def entry_key(user_id: str, *parts: str) -> str:
+    """The deduplication key of an entry; a slash in an account's name would make it another account's key."""
+    return "/".join((user_id.replace("%", "%25").replace("/", "%2F"), *parts))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryType:
     """A type of entry.
@@ -207,7 +212,7 @@ class EntryType:
         return OutgoingEntry(
             mark=mark,
             decision=body.decision_id,
-            key=key or f"{body.user_id}/{body.event_id}",
+            key=key or entry_key(body.user_id, body.event_id),
             body=(data := body.model_dump(mode="json")),
             attributes={
                 "ce_specversion": "1.0",

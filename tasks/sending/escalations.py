@@ -10,6 +10,7 @@ from tasks.sending.entry_types import (
     ESCALATION_OPENED,
     EscalationClosedEntry,
     EscalationOpenedEntry,
+    entry_key,
 )
 from tasks.sending.once_stream import OutgoingEntry
 from tasks.sending.relay import RelayedRows
@@ -53,7 +54,8 @@ def escalation_entry(event: OutgoingEvent, pages: str | None) -> OutgoingEntry:
 
     The mark and the key name the type: both entries of an escalation are on one stream.
     """
-    mark, key = entry_mark(event.key, event.type), f"{event.user_id}/{event.body['event_id']}/{event.type}"
+    mark = entry_mark(event.key, event.type)
+    key = entry_key(event.user_id, str(event.body["event_id"]), event.type)
     match OutgoingEventType(event.type):
         case OutgoingEventType.ESCALATION_OPENED:
             opened = opened_entry(event, pages)

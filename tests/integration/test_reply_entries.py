@@ -101,6 +101,16 @@ async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
         assert entry["ce_time"] == data.get("created_at", data.get("retracted_at"))
 
 
+async def test_events_of_two_accounts_share_no_key(source: Pool, redis: Redis) -> None:
+    """Consumers send a reply once by its key: one account could otherwise suppress the replies of another."""
+    named = (("shop", "eu/1"), ("shop/eu", "1"), ("shop%2Feu", "1"))
+    await store(source, *(reply_to(new_event(user_id=user, event_id=event)) for user, event in named))
+    await relay(source, redis).deliver_batch()
+
+    expected = ["shop/eu/1", "shop%2Feu/1", "shop%252Feu/1"]
+    assert expected == [entry["key"] for entry in await entries(redis)]
+
+
 async def test_a_reply_says_which_model_wrote_it_and_how_far_it_is_trusted(
     source: Pool, redis: Redis
 ) -> None:
