@@ -40,6 +40,8 @@ VALKEY_START_S: Final = 120.0
 """A start takes 0.2 s on an idle machine; a server that ends meanwhile is noticed at once."""
 EMPTY_S: Final = 10.0
 """An empty `postmaster.pid` is of a server that starts, or, when older, of a server that was killed."""
+START_LINES: Final = 6
+"""Lines of the log after a failed start."""
 FOLDER_WAIT_S: Final = 10.0
 """How long the folder may still be in use: a killed fleet needs some seconds to end."""
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
@@ -88,7 +90,8 @@ class Stack:
         """Start the servers, which takes about 2 s.
 
         Raises:
-            ConfigurationError: the folder of the data cannot be used, or another process uses it.
+            ConfigurationError: the folder of the data cannot be used, another process uses it, or Postgres
+                does not start on it.
         """
         if self._data:
             self._take_folder()
@@ -256,6 +259,9 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
     """Start Postgres; the library waits 10 s, and a slower server continues to start after that.
 
     The library may then read a half-written `postmaster.pid`, or fail to start it again.
+
+    Raises:
+        ConfigurationError: the server ended; the line of its log says why.
     """
     pid_file = pgdata / "postmaster.pid"
     while True:
@@ -263,11 +269,20 @@ def _running_postgres(pgdata: Path) -> PostgresServer:
             return PostgresServer(pgdata, cleanup_mode=None)  # leftovers.py ends it
         except subprocess.TimeoutExpired:
             pass
-        except (AssertionError, subprocess.CalledProcessError):
+        except (AssertionError, subprocess.CalledProcessError) as error:
             if not _server_of(pid_file):
-                raise
+                raise ConfigurationError(
+                    f"Postgres: expected a server that starts, got one that ended: {_last_words(pgdata)}"
+                ) from error
         while _server_of(pid_file) == "starting":
             time.sleep(0.1)
+
+
+def _last_words(pgdata: Path) -> str:
+    """Why the last start failed, as the end of the server's log says."""
+    log = pgdata / "log"
+    lines = log.read_text(errors="replace").splitlines()[-START_LINES:] if log.exists() else []
+    return next((each for each in lines if "FATAL:" in each or "PANIC:" in each), ["", *lines][-1])
 
 
 def _server_of(pid_file: Path) -> str:

@@ -23,6 +23,7 @@ from db.schema import migrate
 from tasks.publishing.publish import append
 from tests.support.decided import new_event, reply_to
 from tests.support.terminal import Shell
+from worker.errors import ConfigurationError
 
 STREAM: Final = "hushgate:events"
 SEGMENT: Final = 16 * 1024 * 1024
@@ -244,7 +245,7 @@ def test_a_log_damaged_at_its_last_checkpoint_stops_postgres_with_a_reason(serve
     undamaged = file.read_bytes()
     file.write_bytes(undamaged[:place] + bytes(512) + undamaged[place + 512 :])
     try:
-        with pytest.raises(subprocess.CalledProcessError):
+        with pytest.raises(ConfigurationError, match="could not locate a valid checkpoint record"):
             servers.start_postgres()
     finally:
         file.write_bytes(undamaged)
@@ -252,5 +253,4 @@ def test_a_log_damaged_at_its_last_checkpoint_stops_postgres_with_a_reason(serve
 
     with psycopg.connect(url) as connection:
         found = connection.execute("SELECT count(*) FROM ai_decisions").fetchone()
-    assert "could not locate a valid checkpoint record" in (Path(row[0]) / "log").read_text()
     assert found == (5,)
