@@ -15,7 +15,7 @@ from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.lanes.entry_watch import EntryWatch
 from tasks.lanes.finisher import Finisher
 from tasks.lanes.stream import EntryGrant, Lanes, ReadResult
-from tasks.lanes.upkeep import EngineLimits, LaneUpkeep, is_without_group
+from tasks.lanes.upkeep import EngineLimits, LaneUpkeep
 from worker.cancellation import cancel_all
 from worker.model import Event
 from worker.places import Places
@@ -120,7 +120,7 @@ class Engine:
             except (RedisError, OSError) as error:
                 self._compare_lanes_due = True
                 log.warning("read_postponed", error=type(error).__name__)
-                await self._recover(error)
+                await asyncio.sleep(self._limits.redis_pause_s)
 
     async def _read_once(self, reserved: int) -> None:
         """Run what one READ grants; ``reserved`` places are taken for it, and those left over given back."""
@@ -185,11 +185,6 @@ class Engine:
             await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
         else:
             self._more_unread = self._plan(0).batch > 0
-
-    async def _recover(self, error: Exception) -> None:
-        if is_without_group(error):
-            return
-        await asyncio.sleep(self._limits.redis_pause_s)
 
     def _start(self, grant: EntryGrant) -> None:
         self._running[grant.lane] = grant

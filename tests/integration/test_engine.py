@@ -176,6 +176,27 @@ async def test_no_more_lanes_run_than_the_limit_allows(redis: Redis) -> None:
     assert (in_flight, read) == (7, 7)
 
 
+class Evicted(CountedReads):
+    """Lanes whose group is gone before each READ, as on a Redis that evicts keys."""
+
+    async def prepare(self) -> None:
+        """As the lanes; then the stream goes."""
+        await super().prepare()
+        await self.redis.delete(STREAM)
+
+
+async def test_a_stream_that_is_evicted_again_and_again_is_read_with_pauses(redis: Redis) -> None:
+    """Each failed READ is a line of the log: without pauses there were 500 a second."""
+    lanes = Evicted(redis, stream=STREAM, worker="a", keep_bytes=4096)
+    engine = Engine(lanes, Recorder(), EngineLimits(redis_pause_s=0.1))
+    running = asyncio.create_task(engine.run())
+    await asyncio.sleep(0.35)
+    engine.drain()
+    await running
+
+    assert 1 <= lanes.reads <= 4
+
+
 async def test_nothing_is_admitted_while_something_that_all_need_is_down(redis: Redis) -> None:
     """``may_admit`` is called before every READ."""
     recorder, asked = Recorder(), 0
