@@ -140,7 +140,8 @@ BEGIN
     END IF;
 END $$;
 
--- How many rows are due, at most, and the time of the oldest; for people, who may not read every table.
+-- How many rows are due, at most, and the time of the oldest, also where a row's end is the time that counts;
+-- for people, who may not read every table.
 CREATE OR REPLACE FUNCTION hushgate_retention_due(
     target text, before timestamptz, most integer, OUT due bigint, OUT held bigint, OUT oldest
     timestamptz)
@@ -154,7 +155,9 @@ BEGIN
         RAISE EXCEPTION 'retention does not know table %', target;
     END IF;
     clock := CASE WHEN spec.clock ~ '[(]' THEN spec.clock ELSE format('t.%I', spec.clock) END;
-    EXECUTE format('SELECT min(%s) FROM %I t', clock, target) INTO oldest;
+    EXECUTE format('SELECT min(t.%I) FROM %I t', CASE target WHEN 'quarantine' THEN 'created_at'
+        WHEN 'held_drafts' THEN 'created_at' WHEN 'conversations' THEN 'changed_at'
+        WHEN 'legal_holds' THEN 'placed_at' ELSE spec.clock END, target) INTO oldest;
     EXECUTE format($sql$
         SELECT count(*) FILTER (WHERE NOT is_held), count(*) FILTER (WHERE is_held) FROM (
             SELECT %1$s AS is_held FROM %2$I t WHERE %3$s < $1 AND (%4$s) LIMIT $2) AS found

@@ -217,6 +217,10 @@ async def test_a_sweep_deletes_old_rows_of_every_table_but_held_ones(
 async def test_young_rows_stay(source: Pool, owner: Rows) -> None:
     """The shortest settings delete nothing of today but what has expired by its own time."""
     await put(source, owner, NOW - timedelta(hours=1), conversation="young", author="young")
+    end = NOW + timedelta(days=30)
+    owner.execute("UPDATE held_drafts SET expires_at = %s", (end,))
+    owner.execute("UPDATE conversations SET people_until = %s", (end,))
+    oldest = [(await rows_due(source, table, OLD)).oldest for table in ("held_drafts", "conversations")]
     before = rows(owner)
     await sweep(source, keeping(**SHORTEST), NOW)
     after = rows(owner)
@@ -226,7 +230,8 @@ async def test_young_rows_stay(source: Pool, owner: Rows) -> None:
             owner.execute(f"DELETE FROM {table}".encode())
     owner.execute("DELETE FROM purged")
 
-    expired = {"quarantine", "held_drafts"}
+    assert oldest == [NOW - timedelta(hours=1)] * 2
+    expired = {"quarantine"}
     assert after == {table: number for table, number in before.items() if table not in expired}
 
 
