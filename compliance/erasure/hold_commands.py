@@ -53,10 +53,11 @@ def place(
     """
     if not 0 < len(reason.strip()) <= REASON_CHARS:
         raise fail(f"reason: expected 1 to {REASON_CHARS} characters")
-    by, end = who(), time_of("--until", until)
+    by, end, now = who(), time_of("--until", until), datetime.now(UTC)
+    if end is not None and end <= now:
+        raise fail(f"--until: expected a time that is not over, such as 2027-06-30, got {until!r}")
     new = NewHold(user_id=account, kind=kind, subject=subject, reason=reason.strip(), placed_by=by, until=end)
     logged = LogEntry(action=LoggedAction.HOLD, person=by, user_id=account, detail=placed_detail(new))
-    now = datetime.now(UTC)
     try:
         placed = with_pool(lambda source: legal_holds.place_hold(source, new, now, logged=logged))
     except HoldRefused as problem:

@@ -446,19 +446,20 @@ def test_a_hold_is_on_something(shop: Shop) -> None:
     held = engine.decide(account, QUESTION, author_id="on-hold", conversation_id="on-hold")
     subjects = {"decision": f" {str(held['id']).upper()} ", "author": "on-hold ", "conversation": "none-yet"}
 
-    def place(kind: str, subject: str) -> Any:
-        words = ["holds", "place", account, kind, subject, "--reason", "a case"]
+    def place(kind: str, subject: str, *more: str) -> Any:
+        words = ["holds", "place", account, kind, subject, "--reason", "a case", *more]
         command = command_line(words[:1])
         return CliRunner().invoke(command, words, env={"DATABASE_URL": engine.url})
 
     placed = [orjson.loads(place(kind, subject).stdout) for kind, subject in subjects.items()]
     wrong = [place("decision", "a-17"), place("decision", str(uuid7())), place("author", "  ")]
+    wrong.append(place("author", "on-hold", "--until", "30d"))  # an age
     form = {"form": "hold", "kind": "decision", "reason": "a case"}
     page = shop.visitor.post(f"/accounts/{account}/holds", **form, subject=str(uuid7()))
 
     assert [each["subject"] for each in placed] == [str(held["id"]), "on-hold", "none-yet"]
     assert [each["decisions"] for each in placed] == [1, 1, 0]
-    assert [each.exit_code for each in wrong] == [2, 2, 2]
+    assert [each.exit_code for each in wrong] == [2, 2, 2, 2]
     assert page.status_code == 422
     assert f"expected the id of a decision of {account}" in page.text
 
