@@ -76,7 +76,7 @@ def _upstream_check(upstream: str, found: list[UpstreamReport], held: int) -> Do
     if not bad:
         return passed(f"upstream {upstream}", what)
     failure, _, fix = bad[0].problem.partition("; ")
-    what += f"; last call of a worker: {failure.partition(': ')[2] or 'none'}"
+    what += f"; last call of a worker, until its next one: {failure.partition(': ')[2] or 'none'}"
     if held and bad[0].holds_events:
         what += f"; {held} events wait in workers"
     state = failed if wrong and bad[0].holds_events else warned
