@@ -83,6 +83,11 @@ def owned_account(person: Person) -> str | None:
     return only.user_id
 
 
+async def open_account(visit: Visit) -> Response:
+    """The address of an account without a page of it leads to its home."""
+    return visit.redirect("owner_home", account=account_of_path(visit))
+
+
 async def show_owner_home(visit: Visit) -> Response:
     """The page."""
     return await _page(visit, account_of_path(visit))

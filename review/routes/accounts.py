@@ -87,6 +87,7 @@ ACCOUNTS: Final = (
 )
 
 OWNER: Final = (
+    get("/accounts/{account}", "account", home_page.open_account, Right.VIEW),
     get(ACCOUNT + "/home", "owner_home", home_page.show_owner_home, Right.VIEW),
     post(ACCOUNT + "/home/{decision_id}", "owner_home_answer", home_page.answer_from_home, Right.REVIEW),
     get(ACCOUNT + "/waiting", "account_waiting", inbox.list_account_waiting, Right.REVIEW),

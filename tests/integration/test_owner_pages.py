@@ -82,6 +82,7 @@ def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
     page = owner.get(home)
 
     assert (first.status_code, home) == (303, f"/accounts/{SHOP}/home")
+    assert owner.get(f"/accounts/{SHOP}").headers["location"] == home
     assert page.status_code == 200
     assert "some topic" in page.text
     assert "NO_EVIDENCE</a>" not in page.text
