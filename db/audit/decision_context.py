@@ -21,7 +21,7 @@ from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, checks, m
 
 DecisionRow: TypeAlias = dict[str, Any]
 """A row of ``decision_query``: the decision, its reply and a person's answer, by column."""
-UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at"})
+UNLISTED: Final = frozenset({"reply_cancelled_at", "reply_created_at", "review_state"})
 Join: TypeAlias = tuple[sa.Table, sa.ColumnElement[bool]]
 NEAR: Final = timedelta(days=31)
 """Range of a conversation in either direction: a few partitions, never all of them."""

@@ -117,13 +117,12 @@ def _visible_decision(row: Row) -> VisibleDecision:
     owner = {name: row.pop(f"owner_{name}") for name in OWNER}
     known = {name: row.pop(f"known_{name}") for name in KNOWN}
     hidden = frozenset(row.pop("hidden_decisions") or ())
-    state = row.pop("review_state")
     if row["id"] in hidden:
-        row |= UNANSWERED
+        row |= {**UNANSWERED, "review_state": None}
     return VisibleDecision(
         newest_answer=row.pop("newest_answer"),
         hidden_decisions=hidden,
-        review_state="open" if state is None or row["id"] in hidden else state,
+        review_state=row["review_state"] or "open",
         last_review=row.pop("last_review"),
         owner=from_row(OwnerRecord, row | owner) if owner["people_until"] else None,
         known=from_row(KnownAnswer, known) if known["ruling"] else None,

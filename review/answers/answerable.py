@@ -11,9 +11,10 @@ from uuid import UUID
 from db.answers.held import HeldText
 from db.answers.records import Answer, AnswerOutcome
 from db.audit.decision_context import DecisionRow
+from db.reviews.rulings import Ruling
 from review.languages import gettext as _
 from worker.errors import RejectedError
-from worker.model import DecisionKind
+from worker.model import DecisionKind, EventType
 from worker.reasons import Reason, ReasonFamily, reasons_of
 
 ANSWER_CHARS: Final = 10_000
@@ -33,6 +34,8 @@ ANSWERABLE: Final = frozenset(
     }
 )
 """Reasons of messages that the AI left without an answer of its own."""
+CORRECTABLE: Final = frozenset(reasons_of(ReasonFamily.ANSWERED, ReasonFamily.BLOCKED))
+"""Reasons of messages that a person may answer after an overturn."""
 
 
 class AnswerAction(StrEnum):
@@ -80,9 +83,20 @@ class ResolvedAnswer:
     held: HeldText | None
 
 
-def is_answerable(row: DecisionRow) -> bool:
-    """Whether a person may answer the message of a decision, a row of the audit."""
+def is_left_to_people(row: DecisionRow) -> bool:
+    """Whether the AI left the message of a decision, a row of the audit, without an answer of its own."""
     return row["decision"] == DecisionKind.ESCALATE or row["reason_code"] in ANSWERABLE
+
+
+def is_answerable(row: DecisionRow) -> bool:
+    """Whether a person may answer the message: the AI left it to people, or its decision was overturned."""
+    return is_left_to_people(row) or (row.get("review_state") == Ruling.OVERTURN and is_correctable(row))
+
+
+def is_correctable(row: DecisionRow) -> bool:
+    """Whether a person may answer the message after an overturn; a check sends nothing."""
+    is_message = row["snapshot_json"].get("type", EventType.MESSAGE) == EventType.MESSAGE
+    return is_message and row["reason_code"] in CORRECTABLE
 
 
 def standing_answer(answers: Sequence[Answer]) -> Answer | None:

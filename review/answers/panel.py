@@ -14,7 +14,13 @@ from db.answers.records import Answer
 from db.answers.waiting import Since
 from db.audit.decision_context import DecisionRow
 from review.access import Right
-from review.answers.answerable import ANSWER_CHARS, is_answerable, standing_answer
+from review.answers.answerable import (
+    ANSWER_CHARS,
+    is_answerable,
+    is_correctable,
+    is_left_to_people,
+    standing_answer,
+)
 from review.http.visit import Visit
 from review.languages import gettext, mark
 from worker.assessment.values import ReplyKind
@@ -40,7 +46,9 @@ class AnswerPanel:
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
         refuses: the draft only says that it has no answer: it is not approved in one step.
-        answerable: the decision may be answered by a person, whatever others did; the person has the right.
+        answerable: the AI left the message to people, whatever others did; the person has the right.
+        correctable: the person could answer after an overturn.
+        waits: the AI left the message to people, and no answer stands.
         blind: the person holds the decision in a queue: texts of the AI, nothing of others.
         answer_id: of the form; the same form is stored once.
         seen: the newest answer, as the form sends it back.
@@ -55,6 +63,8 @@ class AnswerPanel:
     expired: bool
     refuses: bool
     answerable: bool
+    correctable: bool
+    waits: bool
     blind: bool
     answer_id: UUID
     seen: str
@@ -82,7 +92,7 @@ class AnswerPanel:
     def shown(self) -> bool:
         """Whether there is anything to show."""
         sealed = self.held.count and not self.may_read
-        return bool(sealed or self.texts or self.earlier or self.moved_on or self.may_answer)
+        return bool(sealed or self.texts or self.earlier or self.moved_on or self.may_answer or self.problem)
 
 
 def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: bool = False) -> AnswerPanel:
@@ -100,7 +110,9 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
         may_read=may_review,
         expired=late and not blind,
         refuses=row["rejection_reason"] == ReplyKind.REFUSAL,
-        answerable=is_answerable(row) and may_review,
+        answerable=is_left_to_people(row) and may_review,
+        correctable=not is_left_to_people(row) and is_correctable(row) and standing is None and may_review,
+        waits=is_left_to_people(row) and standing is None,
         blind=blind,
         answer_id=uuid7(),
         seen=str(answers[-1].answer_id) if answers else "",

@@ -54,9 +54,11 @@ async def submit_review(visit: Visit) -> Response:
         return await page.show_rejected_review(visit, fields, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
         return await _after_item(visit, decision_id, stored.item.queue_id)
-    if stored.known is None and (following := await following_decision(visit, decision_id)) is not None:
+    place = "answer" if visit.field("then") == "answer" else "review"
+    is_next = stored.known is None and place == "review"
+    if is_next and (following := await following_decision(visit, decision_id)) is not None:
         return redirect_to_decision(visit, following, "main")
-    return redirect_to_decision(visit, decision_id, "review")
+    return redirect_to_decision(visit, decision_id, place)
 
 
 async def _after_item(visit: Visit, decision_id: UUID, queue_id: UUID) -> Response:

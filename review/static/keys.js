@@ -67,7 +67,7 @@
     for (const part of all("[data-when]", form)) {
       const fits = !ruling || part.dataset.when === ruling;  // without a ruling, show the fields of every ruling
       part.hidden = !fits;
-      const fields = part.matches("fieldset") ? all("input", part) : [one("input, select", part)];
+      const fields = all("input, select", part);
       for (const field of fields) field.disabled = !fits;
       const chosen = fits ? null : fields.find((field) => field.checked);
       if (!chosen) continue;

@@ -363,6 +363,30 @@ def test_a_review_takes_an_answer_back_and_its_undo_sends_it_again(desk: Desk, r
     assert undone["cancelled_at"] is not None
 
 
+def test_a_reply_that_was_overturned_is_answered_by_a_person(desk: Desk, reviewer: Visitor) -> None:
+    """Only after the overturn; the sent reply is taken back."""
+    desk.engine.sandbox.reset()
+    row = desk.engine.decide(desk.engine.account(documents=HOURS), QUESTION)
+    early = form_of(reviewer, row)
+    refused = answer(
+        reviewer, row, {"answer": str(uuid7()), "seen": ""}, action="write", text="We open at ten."
+    )
+    ruling = {"ruling": "overturn", "reason": "WRONG_FACTS", "corrected": "escalate", "remedy": "remove"}
+    stored = reviewer.post(f"/decisions/{row['id']}/review", note="", seen="", then="answer", **ruling)
+    form = form_of(reviewer, row)
+    answer(reviewer, row, form, action="write", text="We open at ten.")
+    entry = desk.sent(row["user_id"], form["answer"])
+
+    assert (row["reason_code"], early) == ("REPLIED", {"seen": ""})
+    assert (refused.status_code, "needs no answer of a person" in refused.text) == (400, True)
+    assert stored.headers["location"].endswith("#answer")
+    assert (entry["text"], entry["message_id"], entry["sent_by_person"]) == (
+        "We open at ten.",
+        row["message_id"],
+        True,
+    )
+
+
 @pytest.mark.parametrize("newer", [True, False])
 def test_an_undo_concerns_the_answer_that_its_review_took_back(
     desk: Desk, reviewer: Visitor, newer: bool

@@ -95,19 +95,25 @@ def test_a_draft_that_is_too_old_is_sent_changed_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "reason", "answerable"),
+    ("decision", "reason", "answerable", "overturned", "check"),
     [
-        ("escalate", Reason.MODEL_ESCALATED, True),
-        ("escalate", Reason.FLAGGED_RULE, True),
-        ("ignore", Reason.HELD_FOR_APPROVAL, True),
-        ("ignore", Reason.OWNED_BY_PEOPLE, True),
-        ("respond", Reason.FALLBACK_SENT, True),
-        ("respond", Reason.REPLIED, False),
-        ("ignore", Reason.FLAGGED_RULE, False),
-        ("ignore", Reason.BURST_MERGED, False),
-        ("ignore", Reason.MESSAGE_DELETED, False),
+        ("escalate", Reason.MODEL_ESCALATED, True, True, True),
+        ("escalate", Reason.FLAGGED_RULE, True, True, True),
+        ("ignore", Reason.HELD_FOR_APPROVAL, True, True, True),
+        ("ignore", Reason.OWNED_BY_PEOPLE, True, True, True),
+        ("respond", Reason.FALLBACK_SENT, True, True, True),
+        ("respond", Reason.REPLIED, False, True, False),
+        ("ignore", Reason.FLAGGED_RULE, False, True, False),
+        ("ignore", Reason.BURST_MERGED, False, False, False),
+        ("ignore", Reason.MESSAGE_DELETED, False, False, False),
     ],
 )
-def test_people_answer_what_the_ai_left_to_them(decision: str, reason: Reason, answerable: bool) -> None:
-    """Not what it answered, what a guard stopped, or what is no question."""
-    assert is_answerable({"decision": decision, "reason_code": reason.value}) == answerable
+def test_people_answer_what_the_ai_left_to_them_or_decided_wrongly(
+    decision: str, reason: Reason, answerable: bool, overturned: bool, check: bool
+) -> None:
+    """What it answered and what a guard stopped only after an overturn; never what is no question."""
+    row = {"decision": decision, "reason_code": reason.value, "snapshot_json": {"type": "message"}}
+    wrong = row | {"review_state": "overturn"}
+    wrong_check = wrong | {"snapshot_json": {"type": "check"}}
+
+    assert [is_answerable(each) for each in (row, wrong, wrong_check)] == [answerable, overturned, check]
