@@ -23,6 +23,9 @@ BY_LOGIN: Final = (
     "behind a pooler the login has to set them: run hushgate migrate --create-logins and let the pooler use"
     " its logins, or ALTER ROLE ... SET (docs/scale.md)"
 )
+WRITABLE: Final = (
+    "point DATABASE_URL at the primary, or set default_transaction_read_only off; nothing is decided yet"
+)
 REVOKE: Final = (
     "as the owner: hushgate migrate --create-logins, or REVOKE TEMPORARY ON DATABASE ... FROM PUBLIC"
 )
@@ -43,6 +46,9 @@ def session_settings(settings: Settings) -> Iterator[DoctorCheck]:
     found = with_pool(load_session_state, settings.database_url.get_secret_value())
     shown = (
         ", ".join(f"{name} = {value}" for name, value in found.wrong.items()) or "as the product sets them"
+    )
+    yield failed(
+        "postgres writes", "read-only" if found.read_only else "on", WRITABLE, unless=not found.read_only
     )
     yield failed("session settings", shown, BY_LOGIN, unless=not found.wrong)
     shown = f"{found.statement_timeout_ms / 1000:.0f} s" if found.statement_timeout_ms else "no limit"

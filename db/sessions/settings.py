@@ -19,7 +19,10 @@ WRONG: Final = SQL("""
     ORDER BY s.name
 """)
 """Both in the unit of ``pg_settings``."""
-LIMIT: Final = "SELECT setting::integer FROM pg_settings WHERE name = 'statement_timeout'"
+OWN: Final = """
+    SELECT setting::integer, current_setting('default_transaction_read_only')::boolean OR pg_is_in_recovery()
+    FROM pg_settings WHERE name = 'statement_timeout'
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,17 +32,19 @@ class SessionState:
     Attributes:
         wrong: name -> value of those that differ from what statements need.
         statement_timeout_ms: 0 without a limit.
+        read_only: nothing can be stored, as on a standby.
     """
 
     wrong: Mapping[str, str]
     statement_timeout_ms: int
+    read_only: bool
 
 
 async def load_session_state(source: Pool) -> SessionState:
     """The settings of the pool's sessions; raises ``StorageUnavailable``."""
-    ((limit_ms,),) = await fetch_rows(source, LIMIT)
+    ((limit_ms, read_only),) = await fetch_rows(source, OWN)
     wrong = {str(name): str(value) for name, value in await fetch_rows(source, _wrong().as_string())}
-    return SessionState(wrong=wrong, statement_timeout_ms=limit_ms)
+    return SessionState(wrong=wrong, statement_timeout_ms=limit_ms, read_only=read_only)
 
 
 def _wrong() -> Composed:

@@ -110,6 +110,22 @@ def test_doctor_accepts_a_service_login_and_refuses_another_behind_a_pooler(
     assert other["statement timeout"].state == "warn"
 
 
+@pytest.mark.parametrize(("value", "state"), [("on", "fail"), ("off", "ok")])
+def test_doctor_names_a_database_that_stores_nothing(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, value: str, state: str
+) -> None:
+    """As on a standby, or after a disk was full."""
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        name = owner.info.dbname
+        owner.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {value}".encode())
+    checks = list(session_settings(settings_of(database_url, redis_url, sandbox)))
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("SET default_transaction_read_only = off")
+        owner.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
+
+    assert {each.check: each.state for each in checks}["postgres writes"] == state
+
+
 async def test_pages_and_workers_have_the_same_settings(database_url: str) -> None:
     """In a database with other defaults, a page's session is as a worker's."""
     names = [name for name in DEFAULTS if name != "default_transaction_isolation"]
