@@ -63,7 +63,7 @@ def try_rules(  # typer reads options from parameters
     rules: Annotated[Path | None, typer.Option("--rules", help="A rule file.")] = None,
     keyword: Annotated[list[str] | None, typer.Option("--keyword", help="A rule; may be repeated.")] = None,
     account: Annotated[
-        str | None, typer.Option("--account", help="The stored rules of this account.")
+        str | None, typer.Option("--account", "-a", help="The stored rules of this account.")
     ] = None,
     level: LevelOption = RuleLevel.DEFAULT,
     strikes: Annotated[int | None, typer.Option("--strikes", help="The author's flagged messages.")] = None,
@@ -158,7 +158,7 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="A rule file.")],
     fmt: FormatOption = None,
     account: Annotated[
-        str | None, typer.Option("--account", help="Store them in place of this account's rules.")
+        str | None, typer.Option("--account", "-a", help="Store them in place of this account's rules.")
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Store them although their number or look is odd.")
@@ -207,7 +207,7 @@ def export_file(
     fmt: Annotated[RuleListFormat, typer.Option("--format", help="Format to write.")] = RuleListFormat.JSON,
     rules: Annotated[Path | None, typer.Option("--rules", help="A rule file to convert.")] = None,
     account: Annotated[
-        str | None, typer.Option("--account", help="The stored rules of this account.")
+        str | None, typer.Option("--account", "-a", help="The stored rules of this account.")
     ] = None,
 ) -> None:
     """Print rules in another tool's format; of --rules or of --account.

@@ -15,7 +15,7 @@ from db.audit.policy_metrics import policy_metrics
 
 
 def metrics(
-    account: Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")] = None,
+    account: Annotated[str | None, typer.Option("--account", "-a", help="Of this account (user_id).")] = None,
     since: Annotated[
         str | None,
         typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d; default: everything."),

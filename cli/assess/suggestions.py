@@ -16,7 +16,7 @@ COLUMNS = ("topic", "count", "unanswered", "newest", "message_text", "decision_i
 
 
 def suggestions(
-    account: Annotated[str, typer.Option("--account", help="The account (user_id).")],
+    account: Annotated[str, typer.Option("--account", "-a", help="The account (user_id).")],
     since: Annotated[
         str, typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d, all.")
     ] = "30d",

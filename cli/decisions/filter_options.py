@@ -81,6 +81,7 @@ def _option(field: FilterField) -> tuple[str, Any, Any]:
         return field.name, Annotated[bool | None, info], None
     info = typer.Option(
         name,
+        *SHORT.get(name, ()),
         help=field.about,
         metavar=f"<{'|'.join(field.choices)}>" if field.choices else None,
         rich_help_panel=PANEL,
@@ -97,4 +98,6 @@ def _options() -> list[Any]:
 
 
 PANEL: Final = "Filters"
+SHORT: Final = {"--account": ("-a",)}
+"""Options with one letter, which every command gives them."""
 OPTIONS: Final = _options()

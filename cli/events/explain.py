@@ -42,7 +42,8 @@ def explain(
         ),
     ],
     account: Annotated[
-        str | None, typer.Option(help="Only the event of this account; else of every account.")
+        str | None,
+        typer.Option("--account", "-a", help="Only the event of this account; else of every account."),
     ] = None,
 ) -> None:
     """Explain an event or a check: where it waits, how it was decided, and what became of its reply.

@@ -50,7 +50,12 @@ def perspective(
     file: Annotated[Path, typer.Argument(help="JSONL; - for standard input.")],
     account: Annotated[
         str | None,
-        typer.Option(help="Rules and thresholds of this account.", show_default="no rules, flags of the API"),
+        typer.Option(
+            "--account",
+            "-a",
+            help="Rules and thresholds of this account.",
+            show_default="no rules, flags of the API",
+        ),
     ] = None,
     threshold: Annotated[
         list[str] | None,

@@ -34,7 +34,9 @@ MAY_KNOW: Final = (
 
 
 def list_people(
-    account: Annotated[str | None, typer.Option(help="Only people who have a role on this account.")] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", "-a", help="Only people who have a role on this account.")
+    ] = None,
 ) -> None:
     """Print all people with their roles."""
     accounts = None if account is None else (account,)

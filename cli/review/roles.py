@@ -22,7 +22,7 @@ from review.auth.role_grants import GrantResult
 
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]
 AccountOption: TypeAlias = Annotated[
-    str, typer.Option("--account", help="On this account (user_id); * is every account.")
+    str, typer.Option("--account", "-a", help="On this account (user_id); * is every account.")
 ]
 
 

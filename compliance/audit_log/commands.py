@@ -142,9 +142,9 @@ def prove(
 
 @app.command()
 def export(
-    output: Annotated[Path, typer.Option("--output", help="File to write; - for standard output.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")],
     account: Annotated[
-        str | None, typer.Option("--account", help="Only rows of this account; hashes of all others.")
+        str | None, typer.Option("--account", "-a", help="Only rows of this account; hashes of all others.")
     ] = None,
     force: Force = False,
 ) -> None:

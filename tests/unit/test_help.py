@@ -90,6 +90,18 @@ def test_every_command_and_option_is_explained(path: tuple[str, ...]) -> None:
     ] == []
 
 
+@pytest.mark.parametrize("option", ["--account -a", "--output -o"])
+def test_an_option_has_the_same_letter_in_every_command(option: str) -> None:
+    """What one command takes, all take."""
+    name, letter = option.split()
+    given = {
+        path: each.opts for path, command in COMMANDS.items() for each in command.params if name in each.opts
+    }
+
+    assert len(given) > 3
+    assert [path for path, names in given.items() if letter not in names] == []
+
+
 @pytest.mark.slow
 def test_a_command_is_started_without_the_modules_of_the_others() -> None:
     """A worker's start, and each line of a shell script, would pay seconds of CPU for them."""
