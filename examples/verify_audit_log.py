@@ -103,6 +103,8 @@ def main(name: str, verifier_key: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     try:
         sys.stdout.write(main(*sys.argv[1:]) + "\n")
     except (ValueError, TypeError, KeyError, InvalidSignature) as error:

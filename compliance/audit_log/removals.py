@@ -171,6 +171,8 @@ class _Judge:
             return None
         if erasure["phase"] != "finished":
             return f"erasure {row.erasure_id} has not ended"
+        if not self.keys:
+            return f"the receipt of erasure {row.erasure_id} needs --receipt-key (of hushgate erasure key)"
         receipt, signature = erasure["receipt"] or {}, erasure["signature"]
         if signature is None or not is_signed_by(receipt, signature, self.keys):
             return f"erasure {row.erasure_id} has no receipt with a valid signature of the given keys"

@@ -63,13 +63,14 @@ def verified(
     now: datetime | None = None,
     witness: str | None = None,
     keys: frozenset[str] = KEYS,
+    receipt_keys: tuple[bytes, ...] = RECEIPT_KEYS,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Verification:
     """The whole log compared."""
 
     async def run() -> Verification:
         async with create_pool(url, size=1, application="test", role=AUDIT_ROLE) as source:
-            known = Keys(log=keys, receipts=RECEIPT_KEYS)
+            known = Keys(log=keys, receipts=receipt_keys)
             return await verify(source, known, now or datetime.now(UTC), witness, progress)
 
     return asyncio.run(run())

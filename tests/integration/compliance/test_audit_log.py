@@ -207,7 +207,9 @@ def test_an_erasure_is_believed_with_its_receipt_only(url: str) -> None:
     erase(url, ErasureKind.AUTHOR, "bob", key=None)
     now = verified(url)
     later = verified(url, now=datetime.now(UTC) + timedelta(days=2))
+    without = verified(url, now=datetime.now(UTC) + timedelta(days=2), receipt_keys=())
 
+    assert any("needs --receipt-key" in each.detail for each in without.problems)
     assert (now.emptied, now.under_way, problems(now)) == (1, 1, [])
     assert {each for each, _ in problems(later)} >= {"removal not proven", "salt missing"}
     assert ("salt missing", str(made[1].decision_id)) in problems(later)
@@ -375,6 +377,10 @@ def test_others_verify_an_export_and_a_proof_with_one_script(url: str, shell: Sh
     assert (code, said) == (1, f"not verified: position {LIMITS}: the row does not fit its hash\n")
     code, said = script(shell, "cut.ndjson", "".join(exported.splitlines(keepends=True)[:-1]), key)
     assert (code, said) == (1, f"not verified: expected the leaves 0 to {leaves - 1}, got {leaves - 1}\n")
+    asked = subprocess.run(
+        [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, check=False
+    )
+    assert "verify_audit_log.py proof.json VERIFIER_KEY" in asked.stderr
 
 
 def test_the_commands_say_what_is_wrong(url: str, shell: Shell) -> None:
