@@ -175,7 +175,7 @@ def _answer_text(answer: EventAnswer) -> str:
         return f"{done}, delivered {_moment(answer.delivered_at)}"
     if answer.cancelled_at is not None:
         return f"{done}, cancelled {_moment(answer.cancelled_at)}"
-    return f"{done}, waits in the outbox"
+    return f"{done}, {'waits in the outbox' if answer.in_outbox else 'its delivery is no longer stored'}"
 
 
 def _retraction_text(retraction: RetractionRecord) -> str:

@@ -91,7 +91,8 @@ REPLY: Final = sa.text("""
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
 """)
 ANSWERS: Final = sa.text("""
-    SELECT a.created_at, a.outcome, a.person, o.delivered_at, o.cancelled_at
+    SELECT a.created_at, a.outcome, a.person, o.delivered_at, o.cancelled_at,
+        o.id IS NOT NULL AS in_outbox
     FROM answers a LEFT JOIN outbox o ON o.decision_id = a.id AND o.user_id = a.user_id
     WHERE a.decision_id = :id ORDER BY a.created_at
 """)

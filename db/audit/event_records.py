@@ -86,6 +86,7 @@ class EventAnswer:
 
     Attributes:
         outcome: ``unchanged``, ``edited``, ``replaced``, ``written`` or ``dismissed``.
+        in_outbox: whether its delivery is stored; not of a dismissal, nor after an erasure.
     """
 
     created_at: datetime
@@ -93,6 +94,7 @@ class EventAnswer:
     person: str
     delivered_at: datetime | None
     cancelled_at: datetime | None
+    in_outbox: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -454,7 +454,7 @@ def test_a_delivered_reply_that_a_reviewer_removed_is_retracted(shell: Shell, da
 
 
 def test_the_answer_of_a_person_is_listed(shell: Shell, database_url: str) -> None:
-    """Who wrote it, and whether it was delivered."""
+    """Who wrote it, and whether it was delivered, while that is stored."""
     decided = ignored()
     record(database_url, decided)
     rows(
@@ -472,9 +472,11 @@ def test_the_answer_of_a_person_is_listed(shell: Shell, database_url: str) -> No
     )
 
     (found,) = explained(shell, decided.event.event_id)["answers"]
+    rows(database_url, "DELETE FROM outbox WHERE user_id = %s", decided.event.user_id)
+    (erased,) = explained(shell, decided.event.event_id)["answers"]
 
     assert (found["outcome"], found["person"], found["cancelled_at"]) == ("written", "kim", None)
-    assert found["delivered_at"] is not None
+    assert (found["delivered_at"] is not None, found["in_outbox"], erased["in_outbox"]) == (True, True, False)
 
 
 def test_a_sealed_exchange_can_be_restored(shell: Shell, database_url: str) -> None:
