@@ -10,7 +10,7 @@ import typer
 from cli.accounts import store_account
 from cli.output import emit, emit_json, fail, json_text, print_message, stdout_is_terminal
 from worker.account_settings import SETTINGS, changed
-from worker.model import Account
+from worker.model import Account, ReplyMode
 from worker.presets import PRESETS, PresetKind, PresetName, preset_changes, preset_of
 
 NEW = Account(user_id="new", version=0)
@@ -46,6 +46,10 @@ def preset(
     if save and account is not None and after != stored:
         version = asyncio.run(store_account.save(account, preset_changes(name, stored)))
     _show(name, _changes(stored, after), _risks(stored, after), version, plain=plain)
+    if PRESETS[name].kind is PresetKind.DESIGN and after.reply_mode is ReplyMode.SUGGEST:
+        target = f" --account {account} --save" if account else ""
+        command = f"hushgate accounts preset open{target}"
+        print_message(f"Answers wait for a person's approval: {command} sends them at once.", style="yellow")
     if not save:
         missing = "--save" if account else "--account and --save"
         print_message(f"Nothing is stored: add {missing} to store the preset.", style="yellow")

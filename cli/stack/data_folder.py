@@ -18,7 +18,11 @@ from worker.settings.retention import KEY_BYTES
 from worker.settings.secret_files import SUFFIX
 
 LOOPBACK: Final = "127.0.0.1"
-KEY_FILES: Final = {"HUSHGATE_SECRETS_KEY": "secrets.key", "HUSHGATE_SIGNING_KEY": "receipts.key"}
+KEY_FILES: Final = {
+    "HUSHGATE_APPEAL_SECRET": "appeals.key",
+    "HUSHGATE_SECRETS_KEY": "secrets.key",
+    "HUSHGATE_SIGNING_KEY": "receipts.key",
+}
 POSTGRES: Final = "postgres"
 REDIS_FILE: Final = "valkey.url"
 TOKEN_FILE: Final = "api.token"  # noqa: S105  # a name

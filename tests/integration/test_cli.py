@@ -670,8 +670,10 @@ def test_an_account_is_created_careful_and_once(shell: Shell) -> None:
     stored = json.loads(shell.run("accounts", "show", "bakery").out)
     listed = map(json.loads, shell.run("accounts", "preset", "--account", "bakery").out.splitlines())
     (opened,) = shell.run("accounts", "preset", "open", "--account", "bakery").rows
+    chosen = shell.run("accounts", "preset", "failsafe-node", "--account", "bakery")
 
     assert any("messages wait" in risk for risk in opened["risks"])
+    assert "hushgate accounts preset open --account bakery --save sends them at once" in chosen.err
     assert (first.code, second.code) == (0, ExitCode.REJECTED)
     assert "has version 1" in second.err
     assert (stored["version"], stored["reply_mode"], stored["ai_control_enabled"]) == (1, "suggest", True)

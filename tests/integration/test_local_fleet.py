@@ -75,7 +75,7 @@ def test_the_caller_s_own_key_is_not_printed(outside: dict[str, str]) -> None:
     known = outside | {"HUSHGATE_REVIEW_URL": "https://review.example", "HUSHGATE_LOG_LEVEL": "INFO"}
     with fleet(known | {"OPENAI_API_KEY": "secret"}) as made:
         printed = made.exports
-        for name in ("HUSHGATE_SECRETS_KEY", "HUSHGATE_SIGNING_KEY"):
+        for name in ("HUSHGATE_APPEAL_SECRET", "HUSHGATE_SECRETS_KEY", "HUSHGATE_SIGNING_KEY"):
             assert len(base64.b64decode(shlex.split(printed.pop(name))[0])) == KEY_BYTES
         assert printed == {
             "DATABASE_URL": shlex.quote(outside["DATABASE_URL"]),

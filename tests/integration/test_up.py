@@ -427,13 +427,15 @@ def test_a_port_that_is_taken_after_the_look_is_left(monkeypatch: pytest.MonkeyP
     assert found.port != port
 
 
-def test_secrets_and_receipts_have_keys_that_stay(tmp_path: Path) -> None:
-    """The receipt of an erasure is signed without a setting; a key of the caller is used as it is."""
+def test_secrets_receipts_and_appeals_have_keys_that_stay(tmp_path: Path) -> None:
+    """Receipts are signed and appeals have links without a setting; a key of the caller is used as it is."""
     first, again = (data_folder.own_keys(tmp_path, {}) for _ in range(2))
     others = {"HUSHGATE_SECRETS_KEY": "x", "HUSHGATE_SIGNING_KEY_FILE": "/run/secrets/receipts"}
+    others["HUSHGATE_APPEAL_SECRET"] = "y"
 
     assert first == again
     assert {name: len(base64.b64decode(key)) for name, key in first.items()} == {
+        "HUSHGATE_APPEAL_SECRET": 32,
         "HUSHGATE_SECRETS_KEY": 32,
         "HUSHGATE_SIGNING_KEY": 32,
     }
