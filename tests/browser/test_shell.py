@@ -110,7 +110,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     page.get_by_role("button", name="Filter", exact=True).click()
     page.locator("[data-open]").nth(3).click()
     page.get_by_role("radio", name="Agree").check()
-    page.get_by_role("button", name="Store").click()
+    page.get_by_role("button", name="Store review").click()
     expect(page.locator("[data-undo]")).to_contain_text("Stored: agree")
     page.get_by_role("button", name="Undo").click()
 

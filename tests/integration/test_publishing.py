@@ -261,8 +261,12 @@ FOREIGN = (
 def test_what_is_no_task_on_the_queue_ends_no_worker(
     redis_url: str, valkey: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Celery ends a worker by such a message and puts the message back, which ends the next worker."""
+    """Celery ends a worker by such a message and puts the message back, which ends the next worker.
+
+    Its own start of a worker would also take the logs of all later tests.
+    """
     monkeypatch.setattr("kombu.transport._transport_cache", {})  # another test may have used Kombu's own
+    monkeypatch.setattr("celery.app.log.Logging.setup", lambda *_words, **_more: None)
     use_losable_channels()
     noted = Event()
     celery = Celery("test", broker=redis_url, set_as_current=False)
