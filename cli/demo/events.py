@@ -84,7 +84,7 @@ def payloads(*, run: str, faults: bool) -> list[bytes]:
     for place, (number, line) in enumerate(enumerate(chat_lines)):
         chat = _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
         events.insert(place * (step + 1), chat)
-    events.append(_event(run, "stranger", "nobody-we-know", "chat", "c00", "Is anybody there?"))
+    events.append(_event(run, "stranger", "unknown-shop", "chat", "c00", "Is anybody there?"))
     encoded = [orjson.dumps(event) for event in events]
     encoded[100:100] = [encoded[3], encoded[7], encoded[11]]  # the same event ids again
     encoded[60:60] = MALFORMED

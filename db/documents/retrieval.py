@@ -238,6 +238,7 @@ async def _searches(
 def _exact_searches(
     embedder: StoredEmbedder | None, *, labelled: bool
 ) -> BatchedCall[Pool, Mapping[str, Any], list[tuple[Any, ...]]]:
+    """One call per form of the statement: only searches of the same form share a round trip."""
     statement = searches_statement(embedder, labelled=labelled)
     return BatchedCall(together=partial(_searches, statement=statement), most=MOST_SEARCHES)
 

@@ -20,7 +20,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """Name -> value in the unit of ``pg_settings``, milliseconds for times.
 
-To compile a statement takes longer than to run it: ours seem to have more rows than they have. Under read
+Postgres overestimates the rows of ours; to compile a statement would take longer than to run it. Under read
 committed each statement sees what was committed before it: a relay reads replies again under its locks.
 Shorter times would end the transactions of relays and exports; statements have a limit of their own.
 ``transaction_timeout`` exists from Postgres 17 on.
