@@ -154,9 +154,8 @@ def _is_by_person(payload: Json) -> bool:
 
 
 def _author(payload: Json, *, by_team: bool) -> str:
-    if not by_team:
-        return f"contact-{read_id(payload, 'sender.id')}"
-    return f"user-{read_id(payload, 'sender.id') if payload.get('sender') else 'unknown'}"
+    known = find(payload, "sender.id", object) is not None
+    return f"{'user' if by_team else 'contact'}-{read_id(payload, 'sender.id') if known else 'unknown'}"
 
 
 def _place(payload: Json, path: str) -> str:

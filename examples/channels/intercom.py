@@ -37,7 +37,8 @@ CONTINUED: Final = ("conversation.user.replied", "conversation.admin.replied")
 REDACTED: Final = "conversation_part.redacted"
 CUSTOMERS: Final = ("user", "lead", "contact")
 TAG: Final = re.compile(r"<[^<>]*>")
-BREAKS: Final = ("br", "p", "div", "li", "h1", "h2")
+AUTOMATED: Final = ("automated", "campaigns_initiated", "operator_initiated")
+BREAKS: Final = ("br", "p", "div", "li", "h1", "h2", "h3", "blockquote", "pre", "tr")
 
 
 def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> None:
@@ -102,10 +103,11 @@ def announce(text: str, escalation: Json, setup: Setup) -> list[Request]:
 
 
 def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = "") -> list[Json]:
-    author, author_id = read(part, "author.type", str), read_id(part, "author.id")
+    author, is_known = find(part, "author.type", str), find(part, "author.id", object) is not None
+    author_id = read_id(part, "author.id") if is_known else "unknown"
     if author not in (*CUSTOMERS, "admin") or author_id == setup.own_id:
         return []
-    if _is_note(part):
+    if _is_note(part) or (author == "admin" and _is_automatic(part)):
         return []
     deleted = kind == "message_deleted"
     return event(
@@ -124,6 +126,12 @@ def _event(item: Json, part: object, dated: object, setup: Setup, kind: str = ""
 def _is_note(part: object) -> bool:
     """Whether only the team sees a part: ``note`` or ``note_and_reopen``."""
     return (find(part, "part_type", str) or "").startswith("note")
+
+
+def _is_automatic(part: object) -> bool:
+    """Whether a campaign, a workflow or an AI agent wrote by the name of a teammate."""
+    by_ai = find(part, "author.from_ai_agent", bool) or False
+    return by_ai or find(part, "delivered_as", str) in AUTOMATED
 
 
 def _attached(part: object) -> list[Json | str]:

@@ -168,9 +168,9 @@ def _deletion(happened: Json, before: Json, stamp: str, setup: Setup) -> list[Js
 
 def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[Json]:
     is_by_bot = message.get("bot_id") or find(message, "subtype", str) == "bot_message"
-    if is_by_bot or find(message, "user", str) in (setup.own_id, "USLACKBOT"):
+    author = find(message, "user", str)
+    if is_by_bot or author in (None, setup.own_id, "USLACKBOT"):  # workflows have no user
         return []
-    author = read(message, "user", str)
     channel, stamp = read(happened, "channel", str), read(message, "ts", str)
     if channel == setup.place:  # the team among itself
         return []

@@ -163,10 +163,13 @@ def _is_by_team(message: Json, setup: Setup) -> bool:
 
 
 def _author(message: Json) -> tuple[str, bool]:
-    """Who wrote, and whether it is an anonymous administrator of the group; empty for bots and channels."""
+    """Who wrote, and whether it is an anonymous administrator of the group; empty for bots and posts.
+
+    A member may write as a channel; a post of the group's own channel is forwarded by Telegram.
+    """
     if sender := find(message, "sender_chat.id", int):
-        is_admin = sender == read(message, "chat.id", int)
-        return (str(sender), True) if is_admin else ("", False)
+        is_post = find(message, "is_automatic_forward", bool)
+        return ("" if is_post else str(sender)), sender == read(message, "chat.id", int)
     if find(message, "from.is_bot", bool) or not find(message, "from", dict):
         return "", False
     return read_id(message, "from.id"), False

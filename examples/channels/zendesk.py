@@ -34,6 +34,8 @@ from .recipe import (
 NAME: Final = "zendesk"
 SIGNATURE: Final = "X-Zendesk-Webhook-Signature"
 ADDED: Final = "zen:event-type:ticket.comment_added"
+SYSTEM: Final = "-1"
+"""The author of what Zendesk itself writes, such as the note of a merge."""
 REDACTED: Final = "zen:event-type:ticket.comment_redacted"
 
 
@@ -50,7 +52,7 @@ def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> N
 
 
 def events(payload: Json, setup: Setup) -> list[Json]:
-    """The events of a ticket event; none for ourselves, private comments and other types."""
+    """The events of a ticket event; none for ourselves, Zendesk, private comments and other types."""
     kind = read(payload, "type", str)
     if kind not in (ADDED, REDACTED):
         return []
@@ -66,7 +68,9 @@ def events(payload: Json, setup: Setup) -> list[Json]:
     }
     if kind == REDACTED:  # names no author
         return event(setup, **place, type="message_deleted", author_id="unknown")
-    author = read_id(comment, "author.id")
+    author = read_id(comment, "author.id") if find(comment, "author.id", object) else SYSTEM
+    if author == SYSTEM:
+        return []
     staff = find(comment, "author.is_staff", bool)
     return event(
         setup,
