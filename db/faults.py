@@ -85,7 +85,8 @@ def answer_of(error: psycopg.Error) -> str:
 
 
 def fault_of(error: psycopg.Error) -> Fault:
-    """The cause of an error."""
+    """The cause of an error; of an unknown one that ended the session (FATAL) a pooler or the server."""
     if error.sqlstate:
-        return CODES.get(error.sqlstate) or CLASSES.get(error.sqlstate[:2], Fault.UNCLEAR)
+        unknown = Fault.SERVER if error.diag.severity_nonlocalized == "FATAL" else Fault.UNCLEAR
+        return CODES.get(error.sqlstate) or CLASSES.get(error.sqlstate[:2], unknown)
     return next((fault for kind, fault in WITHOUT_CODE if isinstance(error, kind)), Fault.UNCLEAR)

@@ -5,6 +5,9 @@ Apart from the web server: workers are installed without it.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from redis.exceptions import AuthenticationError, AuthorizationError, MovedError, RedisError
 
 from cli.options import REACH_S
@@ -13,6 +16,16 @@ from db.health.start import require_database
 from tasks.shards.clients import connect_sync
 from worker.errors import ConfigurationError
 from worker.settings import ReviewSettings, Settings, StreamSettings
+
+LOGIN: Final = "login, password and number of the database as Redis has them"
+REFUSED: Final = (
+    (r"DB index|\bSELECT\b|0th database|operation not permitted|'auth' command|protected mode", LOGIN),
+    (r"\bno permissions to access\b", "a login that may use the keys of Hushgate"),
+    (r"WRONG_VERSION_NUMBER|Protocol error, got", "rediss:// at a port with TLS, redis:// at one without"),
+    (r"CERTIFICATE_VERIFY_FAILED", "a certificate that is trusted (SSL_CERT_FILE)"),
+    (r"\b(?:unknown|unsupported) command\b", "Redis itself, of a supported version"),
+)
+"""What a server answers to an address that no waiting makes right, and what was expected."""
 
 
 def require_servers(settings: Settings | ReviewSettings, *, role: str | None) -> None:
@@ -37,8 +50,9 @@ def _redis(url: str, stream: str) -> str:
         expected = "REDIS_URL: expected one server, got a node of a cluster: name it by redis+cluster://"
         raise ConfigurationError(f"{expected} (docs/scale.md)") from error
     except RedisError as error:
-        if isinstance(error, AuthenticationError | AuthorizationError) or "DB index" in str(error):
-            expected = "REDIS_URL: expected login, password and number of the database as Redis has them"
-            raise ConfigurationError(f"{expected}, got: {error}") from error
+        known = (expected for words, expected in REFUSED if re.search(words, str(error), re.IGNORECASE))
+        is_login = isinstance(error, AuthenticationError | AuthorizationError)
+        if expected := next(known, LOGIN if is_login else ""):
+            raise ConfigurationError(f"REDIS_URL: expected {expected}, got: {error}") from error
         return f"Redis does not answer, waiting for it: {error}"
     return ""

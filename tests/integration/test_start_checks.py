@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from db.schema.logins import LOGINS, Service
 from db.schema.migrate import upgrade
 from tests.conftest import create_database, database_at
 from tests.support.postgres_answers import postgres_answering
+from tests.support.redis_answers import redis_answering
 from tests.support.terminal import shell_at
 from worker.errors import ConfigurationError
 from worker.settings import Settings, load
@@ -89,6 +91,19 @@ def test_an_address_that_postgres_refuses_ends_the_process(worker_url: str, stac
         ("SSL required", "sslmode=require"),  # PgBouncer
         ("This RDS proxy has no credentials for the role x. Check the credentials", "secret"),  # AWS
         ('PAM authentication failed for user "x"', "check its password"),  # AWS
+        ('Cloud SQL IAM user authentication failed for user "x"', "check its password"),
+        ("This RDS Proxy requires TLS connections", "sslmode=require"),  # oban#869
+        ("RDS Proxy supports only IAM, MD5, or SCRAM authentication.", "add its password"),
+        ("RDS Proxy for PostgreSQL currently doesn't support command-line options.", "remove options"),
+        ('pg_hba.conf rejects connection for host "10.0.0.1", user "x", no encryption', "allow this host"),
+        ('permission denied for database "shop"', "grant the login CONNECT"),  # dbcodeio#105
+        ('database "shop" is not currently accepting connections', "allow connections"),
+        ("(ENOTFOUND) tenant/user postgres.x not found", "LOGIN.PROJECT"),  # Supabase's pooler
+        ("Wrong password", "check its password"),  # Supabase's pooler
+        ('No pool configured for database: "shop", user: "x"', "configuration of the pooler"),  # PgCat
+        ("odyssey: c1: route for 'shop.x' is not found", "configuration of the pooler"),
+        ("The requested endpoint could not be found, or you don't have access to it.", "host name"),  # Neon
+        ("The Username should be in <username@hostname> format. Invalid Username specified.", "LOGIN@SERVER"),
     ],
 )
 def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: str, fix: str) -> None:
@@ -96,6 +111,33 @@ def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: s
     with postgres_answering(refusal) as url, pytest.raises(ConfigurationError, match=fix) as error:
         require_database(url, role=None)
     assert "secret@" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [("sslmode=require", "remove sslmode"), ("sslmode=required", "write disable, prefer, require")],
+)
+def test_a_wrong_option_of_tls_ends_the_process_with_its_fix(option: str, fix: str) -> None:
+    """The server has no TLS, or libpq does not know the word."""
+    with postgres_answering("not reached") as url, pytest.raises(ConfigurationError, match=fix):
+        require_database(f"{url}?{option}", role=None)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "the database system is not yet accepting connections",
+        "sorry, too many clients already",
+        "(EMAXCONNSESSION) max clients reached in session mode",  # posthog#66672
+        "Your account or project has exceeded the compute time quota.",  # Neon
+        "no more connections allowed (max_client_conn)",  # PgBouncer
+        "odyssey: c1: too many tcp connections",
+    ],
+)
+def test_what_passes_is_waited_for(refusal: str) -> None:
+    """The line names what the server said."""
+    with postgres_answering(refusal) as url:
+        assert require_database(url, role=None).endswith(refusal)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +185,38 @@ def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_
     with pytest.raises(ConfigurationError, match=r"^REDIS_URL: ") as error:
         require_servers(settings(DATABASE_URL=worker_url, REDIS_URL=refused), role=WORKER_ROLE)
     assert PASSWORD not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "expected"),
+    [
+        ("", "-NOPERM No permissions to access a key", "a login that may use the keys"),
+        ("", "-ERR operation not permitted", "login, password"),
+        ("", "-DENIED Redis is running in protected mode", "login, password"),
+        ("/1", "-ERR SELECT is not allowed in cluster mode", "number of the database"),
+        ("/1", "-ERR only 0th database is supported! Selected DB: 1.", "number of the database"),  # Upstash
+        ("", "-ERR unknown command 'EXISTS', with args beginning with: 'x'", "Redis itself"),  # Sentinel
+        ("", "HTTP/1.1 400 Bad Request", "rediss:// at a port with TLS"),
+        ("", "-NOPERM User x has no permissions to run the 'exists' command", ""),
+        ("", "-LOADING Redis is loading the dataset in memory", ""),
+        ("", "-ERR max daily request limit exceeded. Limit: 10000, Usage: 10000.", ""),  # domain-digger#36
+        ("", "-MISCONF Redis is configured to save RDB snapshots, but", ""),
+    ],
+)
+def test_what_no_waiting_makes_right_at_redis_ends_the_process(
+    worker_url: str, capsys: pytest.CaptureFixture[str], path: str, answer: str, expected: str
+) -> None:
+    """The message says what was expected; what passes is waited for, by the server's words."""
+    with redis_answering(answer) as address:
+        given = settings(DATABASE_URL=worker_url, REDIS_URL=f"{address}{path}")
+        if expected:
+            with pytest.raises(ConfigurationError, match=f"^REDIS_URL: expected .*{re.escape(expected)}"):
+                require_servers(given, role=WORKER_ROLE)
+            return
+        require_servers(given, role=WORKER_ROLE)
+
+    said = answer.removeprefix("-ERR ").removeprefix("-LOADING ").removeprefix("-NOPERM ")
+    assert said.removeprefix("-") in capsys.readouterr().err.replace("\n", " ")
 
 
 @pytest.mark.parametrize("words", [("doctor", "--offline"), ("accounts", "create", "a")])

@@ -14,19 +14,23 @@ PLAIN_REQUESTS: Final = frozenset({80877103, 80877104})
 
 
 @contextmanager
-def postgres_answering(refusal: str = "", **parameters: str) -> Iterator[str]:
-    """The address of a server that ends each login with this refusal, or takes it and sends parameters."""
+def postgres_answering(refusal: str = "", *, end: str = "", **parameters: str) -> Iterator[str]:
+    """The address of a server that ends each login with this refusal, or takes it and sends parameters.
+
+    The first statement ends the session, with the words ``end`` of a pooler.
+    """
 
     class Handler(socketserver.StreamRequestHandler):
         """One connection."""
 
         def handle(self) -> None:
-            """Answer the login; a statement ends the connection."""
+            """Answer the login and the first statement."""
             while _code(start := self.rfile.read(8)) in PLAIN_REQUESTS:
                 self.wfile.write(b"N")
             self.rfile.read(int.from_bytes(start[:4]) - 8)
             self.wfile.write(_refused(refusal) if refusal else _accepted(parameters))
-            self.rfile.read(1)
+            if self.rfile.read(1) and end:
+                self.wfile.write(_refused(end, "XX000"))
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -45,8 +49,8 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def _refused(words: str) -> bytes:
-    return _message(b"E", b"SFATAL\0VFATAL\0C08P01\0M" + words.encode() + b"\0\0")
+def _refused(words: str, code: str = "08P01") -> bytes:
+    return _message(b"E", f"SFATAL\0VFATAL\0C{code}\0M{words}\0\0".encode())
 
 
 def _accepted(parameters: Mapping[str, str]) -> bytes:

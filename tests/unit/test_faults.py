@@ -10,6 +10,7 @@ from psycopg.errors import _sqlcodes
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from db.faults import Fault, fault_of
+from tests.support.postgres_answers import postgres_answering
 
 SERVER, UNCLEAR, INPUT = Fault.SERVER, Fault.UNCLEAR, Fault.INPUT
 KNOWN: Final = {code: kind for code, kind in _sqlcodes.items() if len(code) == 5 and kind.sqlstate == code}
@@ -109,3 +110,16 @@ def test_a_code_that_nobody_knows_is_tried_again(code: str) -> None:
 def test_fault_of_an_error_without_code(error: psycopg.Error, fault: Fault) -> None:
     """What psycopg and its pool raise on their own."""
     assert fault_of(error) is fault
+
+
+def test_an_unknown_error_that_ends_the_session_is_no_fault_of_the_input() -> None:
+    """Poolers end sessions with a code of their own (pgflow#5); the same code of one statement is unclear."""
+    version = {"client_encoding": "UTF8", "server_encoding": "UTF8", "server_version": "17.2"}
+    with (
+        postgres_answering(end="DbHandler exited", **version) as url,
+        psycopg.connect(url) as connection,
+        pytest.raises(psycopg.errors.InternalError_, match="DbHandler exited") as ended,
+    ):
+        connection.execute("SELECT 1")
+
+    assert (fault_of(ended.value), fault_of(KNOWN["XX000"]("text"))) == (SERVER, UNCLEAR)
