@@ -89,6 +89,7 @@ TGI = Vendor(
         VendorForm(name="too_long_text", meaning=Meaning.TOO_LONG, status=413, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=said({"error": "Input validation error: `inputs` must have less than 512 tokens. Given: 1400", "error_type": "Validation"})),
         VendorForm(name="no_index", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {"data": [{"embedding": each["embedding"]} for each in body["data"]]}),
         VendorForm(name="reversed", meaning=Meaning.WHOLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][::-1]}),
+        VendorForm(name="shared_numbers", meaning=Meaning.WHOLE, source="xorbitsai/inference#5240", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "index": each["index"] + 3} for each in body["data"]][::-1]}),
         VendorForm(name="too_few", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": body["data"][:-1]}),
         VendorForm(name="error_in_200", meaning=Meaning.LATER, source="openrouter.ai/docs", route=Route.EMBEDDINGS, body=said({"error": {"code": 502, "message": "upstream"}})),
         VendorForm(name="not_a_number", meaning=Meaning.UNUSABLE, source="text-embeddings-inference", route=Route.EMBEDDINGS, body=lambda body: {**body, "data": [{**each, "embedding": [None]} for each in body["data"]]}),
@@ -119,7 +120,10 @@ CEREBRAS = Vendor(
 )  # fmt: skip
 WATSONX = Vendor(
     name="watsonx",
-    forms=(refused("model", Meaning.MODEL, "cloud.ibm.com/apidocs/watsonx-ai", 404, {"errors": [{"code": "model_not_supported", "message": "Model 'x' is not supported for this environment."}], "status_code": 404}),),
+    forms=(
+        refused("model", Meaning.MODEL, "cloud.ibm.com/apidocs/watsonx-ai", 404, {"errors": [{"code": "model_not_supported", "message": "Model 'x' is not supported for this environment."}], "status_code": 404}),
+        refused("tokens", Meaning.QUOTA, "cloud.ibm.com/apidocs/watsonx-ai", 403, {"errors": [{"code": "token_quota_reached", "message": "You have reached your monthly quota"}], "status_code": 403}),
+    ),
 )  # fmt: skip
 TABBY = Vendor(
     name="tabby",

@@ -73,5 +73,10 @@ def has_many_inputs(most: int) -> Test:
     return lambda body: isinstance(body.get("input"), list) and len(body["input"]) > most
 
 
+def has_list_of_inputs(body: VendorDocument) -> bool:
+    """Texts to embed as a list, also of one."""
+    return isinstance(body.get("input"), list)
+
+
 def _is_of_tools(each: VendorDocument) -> bool:
     return each["role"] == "tool" or bool(each.get("tool_calls"))

@@ -37,7 +37,7 @@ from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
 from sandbox.vendors.openai import OPENAI, REASONING
 from sandbox.vendors.openrouter import OPENROUTER
 from sandbox.vendors.streaming_gateways import NINE_ROUTER
-from sandbox.vendors.vllm import GEMMA, OLD_MISTRAL, VLLM
+from sandbox.vendors.vllm import FAST_CHAT, GEMMA, OLD_MISTRAL, VLLM
 
 VENDORS: Mapping[str, Vendor] = {
     vendor.name: vendor
@@ -69,6 +69,7 @@ VENDORS: Mapping[str, Vendor] = {
         VLLM,
         GEMMA,
         OLD_MISTRAL,
+        FAST_CHAT,
         LLAMA_CPP,
         TGI,
         OLLAMA,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbox.routes import Route
 from sandbox.vendors.form import (
     Meaning,
     Requirement,
@@ -14,7 +15,7 @@ from sandbox.vendors.form import (
     refused,
     text,
 )
-from sandbox.vendors.requests import does_not_alternate, has_system, has_tools, over
+from sandbox.vendors.requests import does_not_alternate, has_list_of_inputs, has_system, has_tools, over
 
 GUIDE = "docs.vllm.ai: openai_compatible_server, tool_calling, reasoning_outputs"
 TURNS = "Conversation roles must alternate user/assistant/user/assistant/..."
@@ -80,6 +81,7 @@ VLLM = Vendor(
         refused("old_error", Meaning.TOO_LONG, GUIDE, 400, {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "type": "BadRequestError", "code": 400}),
         refused("no_room", Meaning.TOO_LONG, "finetunelab", 400, bad("'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 4096 tokens and your request has 2104 input tokens.")),
         refused("decoder", Meaning.TOO_LONG, "vllm: input validation", 400, bad("The decoder prompt (length 5000) is longer than the maximum model length of 4096.")),
+        refused("max_model_len", Meaning.TOO_LONG, "hermes-agent: error classifier", 400, bad("engine prompt length 131074 exceeds the max_model_len 131072")),
         refused("model", Meaning.MODEL, GUIDE, 404, {"object": "error", "message": "The model `x` does not exist.", "type": "NotFoundError", "code": 404}),
     ),
 )  # fmt: skip
@@ -105,5 +107,11 @@ OLD_MISTRAL = Vendor(
     forms=(
         answered("inst", Meaning.WHOLE, "cuga-agent#558", text(lambda said: f"{said} [/INST]")),
         answered("eos", Meaning.WHOLE, "cuga-agent#558", text(lambda said: f"{said}</s>")),
+    ),
+)  # fmt: skip
+FAST_CHAT = Vendor(
+    name="fastchat",
+    requirements=(
+        Requirement(name="one text, no list", source="FastChat#1300, toshsan/embedding-server#1", is_broken_by=has_list_of_inputs, status=400, body={"object": "error", "message": "1 validation error for Request\nbody -> input\n  str type expected (type=type_error.str)", "code": 40001}, route=Route.EMBEDDINGS),
     ),
 )  # fmt: skip

@@ -107,6 +107,20 @@ async def test_another_number_of_results_is_no_result(results: object) -> None:
     assert found == [("ModerationUnavailable", "malformed")] * 3
 
 
+async def test_numbered_results_are_those_of_their_texts() -> None:
+    """Whatever their order; a category that says "safe" is no hit, and an empty list names none."""
+    second = RESULT | {"index": 1, "categories": {"hate": True, "Safe": False}}
+    first = {"index": 0, "flagged": False, "categories": {"safe": True}, "category_scores": {"safe": 0.9}}
+    third = {"index": 2, "flagged": False, "categories": [], "category_scores": {"hate": 0.1}}
+    body = json.dumps({"model": "omni", "results": [third, second, first]})
+    with answering(200, JSON, body) as url:
+        async with openai_client.client(url, "key", connections=2) as client:
+            moderator = OpenAIModerator(client, model="omni", timeout_s=5)
+            found = await asyncio.gather(*(moderator.moderate(text, ()) for text in ("one", "two", "three")))
+
+    assert [each.flagged for each in found] == [frozenset(), {"hate"}, frozenset()]
+
+
 async def test_a_server_that_takes_one_text_only_is_asked_for_each() -> None:
     """It gives one result for any request."""
     with answering(200, JSON, json.dumps({"model": "omni", "results": [RESULT]})) as url:

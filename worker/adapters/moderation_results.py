@@ -12,6 +12,8 @@ from worker.model import AttemptOutcome, ModerationScores, Tokens
 FLAGGED: Final = "flagged"
 """The category of a flagged result that names no category."""
 NONE_FLAGGED: Final = frozenset[str]()
+HARMLESS: Final = frozenset({"safe", "ok", "none", "neutral", "benign", "normal"})
+"""Categories of classifiers behind this API that say that a text is in order."""
 MOST_CATEGORIES: Final = 500
 ROUNDING: Final = 1e-6
 YES: Final = frozenset({"true", "1", "yes"})
@@ -28,7 +30,8 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
     """
     is_flagged = _yes(result.get(FLAGGED))
     categories, found = _known(result.get("categories")), _known(result.get("category_scores"))
-    flagged = frozenset(name for name, flag in categories.items() if flag and _yes(flag)) or NONE_FLAGGED
+    hits = (name for name, flag in categories.items() if flag and _yes(flag))
+    flagged = frozenset(name for name in hits if name.lower() not in HARMLESS) or NONE_FLAGGED
     scores = (
         {} if is_flagged and not _usable(found) else {name: _score(value) for name, value in found.items()}
     )
@@ -36,11 +39,18 @@ def scores_of_result(result: Any, model: str) -> ModerationScores | ModerationUn
         scores[FLAGGED], flagged = 1.0, frozenset({FLAGGED})
     if is_flagged or flagged:
         scores |= dict.fromkeys(flagged - scores.keys(), 1.0)
-    if not categories and not is_flagged:
+    if not categories and not is_flagged and not (found and result.get("categories") == []):
         return ModerationUnavailable("the result has no categories", kind=AttemptOutcome.MALFORMED)
     if not scores or not all(0 <= score <= 1 for score in scores.values()):
         return ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
     return ModerationScores(scores=scores, flagged=flagged, model=model)
+
+
+def in_order(results: Sequence[Any]) -> Sequence[Any]:
+    """The results in the order of their texts, where the server numbers them."""
+    numbers = {each.get("index") for each in results}
+    is_numbered = len(numbers) == len(results) and all(type(each) is int for each in numbers)
+    return sorted(results, key=lambda each: int(each["index"])) if is_numbered else results
 
 
 def worst(results: Sequence[ModerationScores]) -> ModerationScores:

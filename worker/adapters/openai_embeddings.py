@@ -29,6 +29,8 @@ BATCH_CHARS: Final = 100_000
 
 NO_NUMBER: Final = re.compile(r"\bNaN\b|non-finite|not JSON compliant")
 """How servers say with a status from 500 that a text has no vector: Ollama, oMLX, vLLM."""
+EXPECTS_TEXT: Final = re.compile(r"\bstr(?:ing)? (?:type )?expected|[Ee]xpected (?:a )?string|a valid string")
+"""How servers refuse a list: they take one text a request, as such."""
 SPLITTING: Final = frozenset({400, 413, 422})
 """Refusals that a smaller request may escape."""
 LEAST_CHARS: Final = 200
@@ -57,6 +59,7 @@ class OpenAIEmbedder:
         self._watch = watch or Watch("embedding")
         self._guard = guard
         self._batch_texts = BATCH_TEXTS
+        self._takes_lists = True
         self._refusals = 0
 
     async def embed(self, texts: Sequence[str], *, model: str, dimensions: int = 0) -> tuple[Vector, ...]:
@@ -83,6 +86,9 @@ class OpenAIEmbedder:
         try:
             return await self._one(texts, model, dimensions)
         except (EmbeddingRejected, NoVector) as error:
+            if self._takes_lists and EXPECTS_TEXT.search(str(error)):
+                self._takes_lists, self._batch_texts = False, 1
+                return [found for text in texts for found in await self._batch([text], model, dimensions)]
             if not _may_pass_in_parts(error, texts):
                 raise
             is_refused = isinstance(error, EmbeddingRejected)
@@ -102,7 +108,8 @@ class OpenAIEmbedder:
 
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[Vector]:
         estimate = estimated_tokens_of(texts)
-        body = {"input": texts, "model": model} | ({"dimensions": dimensions} if dimensions else {})
+        asked = texts if self._takes_lists else texts[0]
+        body = {"input": asked, "model": model} | ({"dimensions": dimensions} if dimensions else {})
         try:
             document = await answer(
                 self._client,
@@ -156,12 +163,16 @@ class NotAVector(ValueError):
 
 
 def _vectors(data: Any, count: int, dimensions: int) -> list[Vector]:
-    """The vectors in the order of the texts; servers without ``index`` answer in that order."""
+    """The vectors in the order of the texts; servers without ``index`` answer in that order.
+
+    Some number the texts of several requests together.
+    """
     items = [each if isinstance(each, Mapping) else {"embedding": each} for each in data]
     places = [at if each.get("index") is None else int(each["index"]) for at, each in enumerate(items)]
-    if not any(places):
-        places = list(range(len(items)))  # servers that leave 0 in each item keep the order
-    if sorted(places) != list(range(count)):
+    if len(set(places)) == 1:
+        places = list(range(len(items)))  # servers that leave one number in each item keep the order
+    first = min(places, default=0)
+    if sorted(places) != list(range(first, first + count)):
         raise ValueError(f"expected {count} vectors, got {len(items)}")
     vectors = [_vector(item["embedding"]) for _, item in sorted(zip(places, items, strict=True), key=_place)]
     if dimensions and any(len(vector) != dimensions for vector in vectors):

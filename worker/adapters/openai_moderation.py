@@ -11,7 +11,7 @@ import structlog
 from worker.adapters.api_errors import ApiError
 from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
-from worker.adapters.moderation_results import scores_of_result, worst
+from worker.adapters.moderation_results import in_order, scores_of_result, worst
 from worker.adapters.moderation_texts import pieces
 from worker.adapters.openai_client import Watch, answer
 from worker.adapters.openai_http import ApiClient
@@ -160,7 +160,7 @@ class OpenAIModerator:
             results, model = found["results"], name_of(found.get("model") or self._model)
             if not isinstance(results, list) or len(results) != count:
                 raise ValueError(f"expected {count} results")  # one translation for all
-            read = [scores_of_result(each, model) for each in results]
+            read = [scores_of_result(each, model) for each in in_order(results)]
         except (ApiError, TimeoutError, *MALFORMED) as error:
             known = call_failure(error)
             self._watch.failed(known)
