@@ -19,16 +19,33 @@ EPOCH_S: Final = 1e9
 """From here on a number of seconds is a time, not a span."""
 EPOCH_MS: Final = 1e12
 UNITS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+UNIT_WORDS: Final = {
+    "ms": r"ms|milliseconds?",
+    "s": r"s|secs?|seconds?|sekunden?|sekund[yę]?|segundos?|secondes?|second[io]|seconden|секунд[уы]?|saniye",
+    "m": r"m|mins?|minutes?|minuten?|minut[yę]?|minutos?|minut[io]|минут[уы]?|мин|dakika",
+    "h": r"h|hrs?|hours?|stunden?|horas?|heures?|or[ae]|uur|час(?:а|ов)?|saat",
+    "d": r"d|days?",
+}
+UNIT_SIGNS: Final = {"秒": "s", "초": "s", "分": "m", "분": "m", "小时": "h", "小時": "h", "時間": "h"}
 _NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
-_UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
+_UNIT: Final = rf"(?:(?:{'|'.join(UNIT_WORDS.values())})(?![a-zа-я])|(?:{'|'.join(UNIT_SIGNS)})[钟鐘]?)"
 _ONE: Final = rf"{_NUMBER}\s*{_UNIT}"
 CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d):(\d\d)")
-SPAN: Final = re.compile(rf"(?P<number>{_NUMBER})\s*{_UNIT}", re.IGNORECASE)
+ISO: Final = re.compile(r"PT(?=\d)(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?", re.IGNORECASE)
+SPAN: Final = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>{_UNIT})", re.IGNORECASE)
+_SPANS: Final = rf"(?:{CLOCK.pattern}|{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE}){{0,3}})"
+_ASKED: Final = (
+    r"try|retry|again|available|allowed|wait|resets?|replenished|cool\w*|erneut|versuch\w*|warten|int[eé]nt\w*"
+    r"|reintent\w*|espere|r[eé]essay\w*|patiente\w*|attend\w*|tente|aguarde|riprov\w*|повтор\w*|попроб\w*"
+    r"|подожд\w*|probeer|wacht|spr[oó]buj|odczekaj"
+)
 SAID: Final = re.compile(
-    rf"(?:\b(?:try|retry|again|available|allowed|wait|resets?|replenished)\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})"
-    rf"(?P<span>{CLOCK.pattern}|{_ONE}(?:(?:[\s,]|and){{0,6}}{_ONE})*)",
+    rf"(?:\b(?:{_ASKED})\b[^.:;\d]{{0,40}}?|retry_?delay\W{{1,6}})(?P<after>{_SPANS})"
+    rf"|(?<!\d)(?P<before>{_SPANS})\s*(?:之?[后後]|이?후|sonra)"
+    rf"|retry[_-]?after\W{{1,6}}(?P<seconds>{_NUMBER})(?![\w.:-])",
     re.IGNORECASE,
 )
+"""A span behind a word that asks for a wait, one before "after", or seconds behind ``retry_after``."""
 READ_CHARS: Final = 4000
 SECONDS_KEYS: Final = frozenset(
     {
@@ -38,8 +55,13 @@ SECONDS_KEYS: Final = frozenset(
         "retryaftersec",
         "retryafters",
         "retryin",
+        "retryaftersecs",
         "resetafter",
         "resetsinseconds",
+        "ratelimitafter",
+        "ratelimitretryafter",
+        "waitseconds",
+        "cooldownseconds",
     }
 )
 MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
@@ -74,7 +96,7 @@ def _said(headers: Mapping[str, str], body: object, now_s: float, *, resets: boo
         yield _of_field(key, value)
     for _, value in found:
         if isinstance(value, str) and (said := SAID.search(value[:READ_CHARS])):
-            yield span_s(said["span"])
+            yield _bounded(_number(said["seconds"])) or span_s(said["after"] or said["before"] or "")
     if resets:
         plain = {key.lower(): str(value) for key, value in found}
         yield _reset_s({**plain, **_lower(headers)}, now_s)
@@ -88,26 +110,27 @@ def retry_after_s(text: str | None, now_s: float) -> float | None:
         return _bounded(seconds - now_s if seconds >= EPOCH_S else seconds)
     if (span := span_s(text)) is not None:
         return span
-    if (first := text.partition(",")[0]).strip().isdecimal():  # the header came twice
+    if (first := re.split("[,;]", text)[0].strip(' "')).isdecimal():  # it came twice, or with parameters
         return _bounded(float(first))
     at = _date_s(text)
     return None if at is None else _bounded(max(0.0, at - now_s))
 
 
 def span_s(text: str) -> float | None:
-    """Seconds of a span such as ``7.3s``, ``1m12s``, ``2 minutes`` or ``00:12:34``; None for others."""
-    if (clock := CLOCK.fullmatch(text.strip())) is not None:
-        hours, minutes, seconds = map(float, clock.groups())
+    """Seconds of a span such as ``7.3s``, ``2 Minuten``, ``00:12:34`` or ``PT30S``; None for others."""
+    if (clock := CLOCK.fullmatch(text.strip()) or ISO.fullmatch(text.strip())) is not None:
+        hours, minutes, seconds = (float(each or 0) for each in clock.groups())
         return _bounded(hours * UNITS["h"] + minutes * UNITS["m"] + seconds)
     parts = list(SPAN.finditer(text))
     if not parts or re.sub(r"[\s,]|and", "", SPAN.sub("", text)):
         return None
-    return _bounded(sum(float(part["number"]) * UNITS[_unit(part[0])] for part in parts))
+    return _bounded(sum(float(part["number"]) * UNITS[_unit(part["unit"])] for part in parts))
 
 
-def _unit(part: str) -> str:
-    word = part.lstrip("0123456789. ").lower()
-    return "ms" if word.startswith(("ms", "milli")) else word[0]
+def _unit(word: str) -> str:
+    sign = UNIT_SIGNS.get(word.rstrip("钟鐘"))
+    known = (name for name, words in UNIT_WORDS.items() if re.fullmatch(words, word, re.IGNORECASE))
+    return sign or next(known)
 
 
 def _of_field(key: str, value: object) -> float | None:
