@@ -55,6 +55,7 @@ ZHIPU = Vendor(
         refused("rate", Meaning.LATER, "bigmodel.cn/dev: error codes", 429, {"error": {"code": "1302", "message": "您的账户已达到速率限制"}}),
         refused("no_model", Meaning.MODEL, "bigmodel.cn/dev: error codes", 400, {"error": {"code": "1211", "message": "模型不存在，请检查模型代码。"}}),
         refused("too_long", Meaning.TOO_LONG, "bigmodel.cn/dev: error codes", 400, {"error": {"code": "1261", "message": "Prompt 超长"}}),
+        refused("too_long_input", Meaning.TOO_LONG, "hermes-agent: error classifier", 400, {"error": {"message": "输入内容超过最大长度限制"}}),
         answered("glm_call", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<tool_call>search_documents\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>\n</tool_call>")),
     ),
 )  # fmt: skip
@@ -63,6 +64,7 @@ MINIMAX = Vendor(
     forms=(
         answered("hidden_rate", Meaning.LATER, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}})),
         answered("hidden_balance", Meaning.QUOTA, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}})),
+        refused("balance", Meaning.QUOTA, "hermes-agent#16680", 500, {"type": "error", "error": {"type": "api_error", "message": "insufficient balance (1008)"}}),
         answered("hidden_sensitive", Meaning.INPUT, "minimax.io: error codes", said({"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}})),
         answered("hidden_login", Meaning.KEY, "minimax.io: error codes", said({"base_resp": {"status_code": 1004, "status_msg": "login fail: Please carry the API secret key in the 'Authorization' field of the request header"}})),
         answered("bracket_call", Meaning.UNUSABLE, "hermes-agent#35935", text(lambda _: '[TOOL_CALL]\n{tool => "x", args => {}}\n[/TOOL_CALL]')),
@@ -84,6 +86,7 @@ MOONSHOT = Vendor(
         answered("kimi_sections", Meaning.UNUSABLE, "hermes-agent#35129", text(lambda _: "<|tool_calls_section_begin|><|tool_call_begin|>functions.search_documents:0")),
         answered("kimi_think", Meaning.WHOLE, "kimi", text(lambda said: f"◁think▷Hours.◁/think▷{said}")),
         refused("rate", Meaning.LATER, "platform.moonshot.ai/docs", 429, failed("Your account reached max request concurrency: 1, please try again after 1 seconds", "rate_limit_reached_error"), wait_s=1.0),
+        refused("concurrent", Meaning.LATER, "multica#8200, rosclaw#560", 403, failed("You've reached your concurrent request limit. Please wait for your ongoing requests to finish and try again.", "permission_error")),
         refused("suspended", Meaning.QUOTA, "platform.moonshot.ai/docs", 429, failed("Your account is suspended, please check your plan and billing details", "exceeded_current_quota_error")),
         refused("filtered", Meaning.INPUT, "platform.moonshot.ai/docs", 400, failed("The request was rejected because it was considered high risk", "content_filter")),
         refused("no_model", Meaning.MODEL, "platform.moonshot.ai/docs", 404, failed("Not found the model x or Permission denied", "resource_not_found_error")),

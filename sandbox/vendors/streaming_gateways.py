@@ -45,6 +45,15 @@ def streamed_parts(document: VendorDocument) -> bytes:
     )
 
 
+def streamed_with_message(document: VendorDocument) -> bytes:
+    """Each piece stands beside the message until then."""
+    said = document["choices"][0]["message"]["content"]
+    pieces = [chunk(content=said[:20]), chunk("stop", content=said[20:])]
+    for piece, so_far in zip(pieces, (said[:20], said), strict=True):
+        piece["choices"][0]["message"] = {"role": "assistant", "content": so_far}  # type: ignore[index]  # a list
+    return events(*pieces)
+
+
 CALLED = (
     chunk(tool_calls=[{"index": 0, "id": "a", "function": {"name": "search_documents", "arguments": ""}}]),
     chunk(tool_calls=[{"index": 0, "function": {"arguments": '{"query": '}}]),
@@ -61,6 +70,7 @@ NINE_ROUTER = Vendor(
         answered("only_padding", Meaning.UNUSABLE, "atomic#230", lambda _: b"\n         \n" * 9),
         answered("streamed", Meaning.WHOLE, "open-webui/computer#193", streamed),
         answered("streamed_so_far", Meaning.WHOLE, "qwen-code#3896, freellmapi#1007", streamed_so_far),
+        answered("streamed_with_message", Meaning.WHOLE, "hybridclaw#1325", streamed_with_message),
         answered("streamed_parts", Meaning.WHOLE, "docs.mistral.ai: streamed reasoning", streamed_parts),
         answered("streamed_with_mark", Meaning.WHOLE, "WHATWG: server-sent events", lambda body: b"\xef\xbb\xbf" + streamed(body)),
         answered("streamed_pings", Meaning.WHOLE, "docs.anthropic.com: streaming", lambda body: b'event: ping\ndata: {"type": "ping"}\n\n' + streamed(body)),

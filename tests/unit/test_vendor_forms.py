@@ -121,6 +121,8 @@ def test_an_open_end_is_cut_whatever_the_server_says(text: str, is_cut: bool) ->
         "We sell <ThinkPad> and <Thinkfun> goods.",
         'Paste <iframe src="https://shop.example"></iframe> or <button>Buy</button> into your page.',
         "FinalCut is included.",
+        "Error code: E5 means that the door is open.",
+        "API Error: 401 means that the key is wrong.",
     ],
 )
 def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
@@ -142,6 +144,10 @@ def test_a_plain_reply_is_left_as_it_is(text: str) -> None:
         '{"action": "x", "action_input": "hours"}',  # LangChain
         "🤔 Thinking...\nThey ask for hours.",
         "We are open <co>from nine</co: 0>.",  # Cohere
+        "[Error]: Concurrency limit exceeded for account, please retry later",  # MyAgents#422
+        'API Error: 529 {"type": "error", "error": {"type": "overloaded_error"}}',
+        "{ }",
+        '""',
     ],
 )
 def test_what_is_not_for_the_reader_makes_a_text_unusable(text: str) -> None:
@@ -248,6 +254,20 @@ def test_any_text_can_be_searched_for_protocol(text: str) -> None:
         ({"retry-after": "-5"}, {}, None),
         ({"retry-after": "9999999"}, {}, None),
         ({"retry-after": "soon"}, {"message": "We retried in 3 regions."}, None),
+        ({"retry-after": "PT1M30.5S"}, {}, 90.5),
+        ({"retry-after": '"60";w=60'}, {}, 60.0),
+        ({"x-ratelimit-after": "9"}, {}, 9.0),  # tower-governor
+        ({}, {"message": '{"error": {"retry_after": 8}}'}, 8.0),
+        ({}, "请在 30 秒后重试", 30.0),
+        ({}, "請於 2 分鐘後再試", 120.0),
+        ({}, "30秒後に再試行してください", 30.0),
+        ({}, "1분 후에 다시 시도해 주세요", 60.0),
+        ({}, "Versuchen Sie es in 30 Sekunden erneut.", 30.0),
+        ({}, "Veuillez réessayer dans 2 minutes", 120.0),
+        ({}, "Inténtelo de nuevo en 20 segundos", 20.0),
+        ({}, "Повторите попытку через 20 секунд", 20.0),
+        ({}, "20 saniye sonra tekrar deneyin", 20.0),
+        ({}, "限制为每60秒10次, 1分間に30回, Limite: 30 solicitudes en 60 segundos", None),
     ],
 )
 def test_a_refusal_says_when_to_ask_again(
@@ -344,6 +364,8 @@ def test_one_forbidden_input_of_a_working_endpoint_calls_nobody() -> None:
         (451, {"message": "Unavailable for legal reasons"}, "rejected", ""),
         (400, {"message": "the text 'model x not found' is not a valid date" + "." * 300}, "rejected", ""),
         (418, {}, "misconfigured", "address"),
+        (403, {"message": "Concurrent calls are not supported for this key"}, "misconfigured", "key"),
+        (502, {"message": "insufficient balance (1008)"}, "server_error", ""),
     ],
 )
 def test_a_status_is_read_with_the_words_of_its_body(

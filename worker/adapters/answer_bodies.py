@@ -89,7 +89,8 @@ def _is_chunk(event: Any) -> bool:
         return False
     choices = event["choices"] or []
     return isinstance(choices, list) and all(
-        isinstance(each, Mapping) and not {"message", "text"} & each.keys() for each in choices
+        isinstance(each, Mapping) and (each.get("delta") or not {"message", "text"} & each.keys())
+        for each in choices
     )
 
 

@@ -69,7 +69,8 @@ CITED: Final = re.compile(
 )
 CITED_SIGNS: Final = ("【", "\ue200", "cite")
 NO_TEXT: Final = re.compile(
-    r"null|undefined|NaN|\[object Object\]|<(?:!doctype html|html)\b.*|\{\s*\"error\"\s*:.*\}",
+    r"null|undefined|NaN|\[object Object\]|<(?:!doctype html|html)\b.*|\{\s*\"error\"\s*:.*\}"
+    r"|\{\s*\}|\[\s*\]|\"\"|\[(?:\w{1,10} )?error\]\W.*|(?:api error|error code): \d{3}\b(?: -)? ?\{.*",
     re.IGNORECASE | re.DOTALL,
 )
 """What a gateway wrote in place of a text."""

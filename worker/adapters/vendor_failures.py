@@ -245,11 +245,11 @@ def _is_refused_input(status: int, codes: set[str], words: str, body: object) ->
 
 def _cause(error: ApiStatusError, status: int, codes: set[str], words: str) -> str:
     """The wrong part of the deployment; empty for an outage or one refused input."""
-    if status in USED_UP or codes & QUOTA_CODES or (status < 500 and QUOTA_WORDS.search(words)):
+    if status in USED_UP or codes & QUOTA_CODES or (status <= 500 and QUOTA_WORDS.search(words)):
         return "quota"
     if status == 403 and RATE_WORDS.search(words):
         return ""
-    if status < 500 and codes & MODEL_CODES:
+    if (status < 500 and codes & MODEL_CODES) or (status == FORBIDDEN and MODEL_BEGINNINGS.search(words)):
         return "model"
     if status in KEY or (status in {400, 404} and KEY_WORDS.search(words)):
         return "key"

@@ -21,6 +21,8 @@ QUOTA_CODES: Final = frozenset(
         "insufficient_balance",
         "billing_error",
         "budget_exceeded",
+        "token_quota_reached",
+        "customer_verification_required",
     }
 )
 MODEL_CODES: Final = frozenset(
@@ -123,8 +125,9 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^no models (?:are currently )?loaded\b",
     r"unable to access non-serverless model",
     r"with on-demand throughput isn.t supported",
+    r"\bmodel is not available in your (?:region|country)\b",
 )
-"""Words in the message of a 400, which may quote what an author wrote."""
+"""Words in the message of a 400 or 403, which may quote what an author wrote."""
 INPUT_WORDS: Final = one_of(
     r"\bflagged\b",
     r"(?<![\w-])moderat(?:ed|ion)(?![\w-])",
@@ -150,6 +153,7 @@ RATE_WORDS: Final = one_of(
     r"too many requests",
     r"quota.?exceeded",
     r"usage ?limits",
+    r"concurren\w*.{0,30}\blimit",
     r"resource_exhausted",
     r"overloaded",
     r"at capacity",
@@ -197,6 +201,9 @@ TOO_LONG_WORDS: Final = one_of(
     r"exceeds (?:the )?(?:max(?:imum)?|limit).{0,40}tokens?",
     r"string_above_max_length",
     r"tokens must be reduced",
+    r"exceeds? the (?:max_model_len|window size)",
+    r"^slot context: \d+ tokens, prompt \d+",
+    r"(?:输入|内容|上下文|长度).{0,10}(?:超过|超出|过长)",
     r"exceeds? (?:the )?(?:max(?:imum)?|limit|allowed).{0,30}(?:sequence|input) length",
     r"must have less than \d+ tokens",
     r"`inputs` tokens \+ `max_new_tokens` must be",
