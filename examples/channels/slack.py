@@ -77,8 +77,9 @@ def events(payload: Json, setup: Setup) -> list[Json]:
             message = read(happened, "message", dict)
             if _is_tombstone(message):
                 return _deletion(happened, before, read(message, "ts", str), setup)
-            same = find(before, "text", str) == find(message, "text", str)  # Slack added a preview, say
-            return [] if same else _event(happened, message, setup, "message_edited")
+            is_changed = find(before, "text", str) != find(message, "text", str)
+            by_person = bool(before or message.get("edited"))  # else Slack added a preview or a reply, say
+            return _event(happened, message, setup, "message_edited") if is_changed and by_person else []
         case "message_deleted":
             before = find(happened, "previous_message", dict) or {}
             stamp = find(happened, "deleted_ts", str) or read(before, "ts", str)

@@ -59,7 +59,7 @@ OUTPUT_WORDS: Final = one_of(r"^tool error:")
 KEY_WORDS: Final = one_of(
     r"api_key_(?:invalid|expired)",
     r"^(?:invalid|incorrect) (?:x-)?api[ -]?key",
-    r"^api[ -]?key (?:not valid|expired|not found)",
+    r"^api[ -]?key (?:not valid|expired|not found|无效)",
     r"\bunauthenticated\b",
     r"^access token (?:invalid|expired)",
     r"^authentication error",
@@ -94,12 +94,15 @@ QUOTA_WORDS: Final = one_of(
     r"exceeded ?budget\b",
     r"余额不足",
     r"欠费",
-    r"^(?:该令牌额度|资源包余量)已用尽",
+    r"^.{0,12}(?:额度|余量)已用[完尽]",
+    r"\busage limit for this billing cycle\b",
+    r"\bbudget limit exceeded\b",
     r"in arrears",
     r"^arrearage$",
     r"^the request failed because your account has an overdue balance",
     r"^access denied due to overdue account",
 )
+_ABSENT: Final = r"^该?模型.{0,60}(?:不存在|已下线)"
 MODEL_WORDS: Final = one_of(
     r"(?:models?|deployment)\b.{0,200}\b(?:not found|not exist|not a valid|decommissioned|no longer available"
     r"|was removed|end of (?:its )?life)",
@@ -110,6 +113,7 @@ MODEL_WORDS: Final = one_of(
     r"not activated the model\b",
     r"^model: \S{1,120}$",
     r"^function \S{1,80} not found for account",
+    _ABSENT,
 )
 MODEL_BEGINNINGS: Final = one_of(
     r"^(?:the )?(?:model|deployment)\b.{0,80}\b(?:not found|not exist|not a valid|decommissioned)",
@@ -118,7 +122,7 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^\[address=[^\]]{1,80}\] model not found",
     r"(?:^|operation: )the provided model identifier is invalid",
     r"\bdoes not work with the specified model\b",
-    r"^模型不存在",
+    _ABSENT,
     r"\bthe endpoint is paused\b",
     r"invalid model name passed in model=",
     r"^failed to load model\b",

@@ -345,6 +345,8 @@ def test_a_change_of_owner_without_a_usable_time_is_done(at: object, expected: f
         ("chatwoot", "message_of_the_team", {"additional_attributes": {"campaign_id": 3}}, []),
         ("chatwoot", "message_of_the_team", {"content_attributes": {"automation_rule_id": 3}}, []),
         ("chatwoot", "message_of_the_team", {"sender": None}, []),
+        ("slack", "edit", {"previous_message": None}, ["When are you open on Sunday?"]),
+        ("slack", "preview_added", {"previous_message": None}, []),
         (
             "chatwoot",
             "message_of_the_team",
@@ -354,13 +356,16 @@ def test_a_change_of_owner_without_a_usable_time_is_done(at: object, expected: f
     ],
     ids=[
         *("start_with_question", "edit_to_start", "live_location_moves", "edit_to_others"),
-        *("campaign", "automation", "no_sender", "answer_in_the_channels_own_app"),
+        *("campaign", "automation", "no_sender", "edit_without_before", "reply_in_thread"),  # CopilotKit#6717
+        "answer_in_the_channels_own_app",
     ],
 )
 def test_what_counts_as_written(channel: str, name: str, changes: Json, expected: list[str]) -> None:
     """Texts of customers and of the team, in the vendor's own app too; nothing that a machine sent."""
     body = payload(channel, name)
-    message = next((value for name, value in body.items() if name.endswith("message")), body)
+    names = ("message", "edited_message", "event")
+    inner = (body[name] for name in names if isinstance(body.get(name), dict))
+    message = next(inner, body)
     message |= changes
 
     assert [each["text"] for each in events(channel, body)] == expected
