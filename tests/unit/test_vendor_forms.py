@@ -363,6 +363,8 @@ def test_one_forbidden_input_of_a_working_endpoint_calls_nobody() -> None:
         (403, {"message": "Input blocked", "metadata": {"reasons": ["hate"]}}, "rejected", ""),
         (451, {"message": "Unavailable for legal reasons"}, "rejected", ""),
         (400, {"message": "the text 'model x not found' is not a valid date" + "." * 300}, "rejected", ""),
+        (400, {"message": "'this model is not available in your region' is no text"}, "rejected", ""),
+        (400, {"message": "'key budget limit exceeded, 额度已用完, 内容超过' is no text"}, "rejected", ""),
         (418, {}, "misconfigured", "address"),
         (403, {"message": "Concurrent calls are not supported for this key"}, "misconfigured", "key"),
         (502, {"message": "insufficient balance (1008)"}, "server_error", ""),

@@ -95,8 +95,8 @@ QUOTA_WORDS: Final = one_of(
     r"余额不足",
     r"欠费",
     r"^.{0,12}(?:额度|余量)已用[完尽]",
-    r"\busage limit for this billing cycle\b",
-    r"\bbudget limit exceeded\b",
+    r"^you(?:'ve| have) reached your usage limit for this billing cycle\b",
+    r"^(?:api )?key budget limit exceeded\b",
     r"in arrears",
     r"^arrearage$",
     r"^the request failed because your account has an overdue balance",
@@ -129,7 +129,7 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^no models (?:are currently )?loaded\b",
     r"unable to access non-serverless model",
     r"with on-demand throughput isn.t supported",
-    r"\bmodel is not available in your (?:region|country)\b",
+    r"^(?:upstream request failed: \[\d{3}\] )?this model is not available in your (?:region|country)\b",
 )
 """Words in the message of a 400 or 403, which may quote what an author wrote."""
 INPUT_WORDS: Final = one_of(
@@ -207,7 +207,7 @@ TOO_LONG_WORDS: Final = one_of(
     r"tokens must be reduced",
     r"exceeds? the (?:max_model_len|window size)",
     r"^slot context: \d+ tokens, prompt \d+",
-    r"(?:输入|内容|上下文|长度).{0,10}(?:超过|超出|过长)",
+    r"^.{0,8}(?:输入|内容|上下文|长度).{0,10}(?:超过|超出|过长)",
     r"exceeds? (?:the )?(?:max(?:imum)?|limit|allowed).{0,30}(?:sequence|input) length",
     r"must have less than \d+ tokens",
     r"`inputs` tokens \+ `max_new_tokens` must be",
