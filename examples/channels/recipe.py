@@ -218,7 +218,8 @@ def event(setup: Setup, **fields: Any) -> list[Json]:
     The event id comes from the message id: a message that the channel delivers twice is decided once.
     """
     made = {"user_id": setup.account, "type": "message", "text": "", **fields}
-    said = json.dumps([made["text"], made.get("attachments")]).encode()  # two edits may have one time
+    files = re.sub(r'\?[^"]*', "", json.dumps(made.get("attachments")))  # Discord signs their URLs anew
+    said = (json.dumps(made["text"]) + files).encode()  # two edits may have one time
     edited = f"#edited-{made['created_at']}-{hashlib.sha256(said).hexdigest()[:16]}"
     stamp = {"message_edited": edited, "message_deleted": "#deleted"}
     made["event_id"] = f"{made['conversation_id']}/{made['message_id']}{stamp.get(made['type'], '')}"

@@ -380,6 +380,15 @@ def test_two_edits_in_one_second_are_two_events() -> None:
     assert (made[0] != made[1], made[0] == made[2]) == (True, True)
 
 
+def test_an_edit_that_discord_repeats_with_urls_signed_anew_is_one_event() -> None:
+    """A preview or a pin repeats the last edit of a message: discord.js#10153."""
+    first, second = payload("discord", "edit"), payload("discord", "edit")
+    for each, signature in ((first, "ex=1&hm=a"), (second, "ex=2&hm=b")):
+        each["d"]["attachments"] = [{"id": "1", "url": f"https://cdn.discordapp.com/1/a.png?{signature}"}]
+
+    assert events("discord", first)[0]["event_id"] == events("discord", second)[0]["event_id"]
+
+
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The path of every value inside a payload."""
     if path:
