@@ -73,6 +73,7 @@ ANTHROPIC_GATEWAY = Vendor(
         refused("tokens_throttled", Meaning.LATER, "Roo-Code#3000", 500, converse("ThrottlingException", "Too many tokens, please wait before trying again.")),
         refused("on_demand", Meaning.MODEL, "bedrock-access-gateway#73", 400, converse("ValidationException", "Invocation of model ID m with on-demand throughput isn\u2019t supported.")),
         refused("rate", Meaning.LATER, GUIDE, 429, failed("rate_limit_error", "This request would exceed your rate limit"), wait_s=41.0, retry_after="41"),
+        refused("plan_limit", Meaning.LATER, "openclaw#30687", 402, failed("rate_limit_error", "usage limit reached, retry after 30s"), wait_s=30.0),
         refused("credit", Meaning.QUOTA, GUIDE, 400, failed("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")),
         refused("usage_limits", Meaning.QUOTA, "claude-code#2127", 400, failed("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2025-07-01 at 00:00 UTC.")),
         refused("expired_token", Meaning.KEY, GUIDE, 400, converse("ExpiredTokenException", "The security token included in the request is expired")),

@@ -99,6 +99,7 @@ DASHSCOPE = Vendor(
     name="dashscope",
     forms=(
         refused("arrears", Meaning.QUOTA, "new-api#1401", 400, failed("Access denied, please make sure your account is in good standing.", "Arrearage")),
+        refused("throttled", Meaning.LATER, "openclaw#148275", 429, {"error": {"message": "You exceeded your current quota, please check your plan and billing details.", "type": "insufficient_quota", "code": "Throttling.AllocationQuota"}}),
         refused("free_tier", Meaning.QUOTA, "help.aliyun.com/model-studio: error codes", 403, failed("The free tier of the model has been exhausted.", "AllocationQuota.FreeTierOnly")),
         refused("reply", Meaning.INPUT, "help.aliyun.com/model-studio: error codes", 400, failed("Output data may contain inappropriate content.", "data_inspection_failed")),
     ),

@@ -99,6 +99,7 @@ XAI = Vendor(
     name="xai",
     forms=(
         refused("guidelines", Meaning.INPUT, "inspect_ai#2267", 403, {"code": "The caller does not have permission to execute the specified operation", "error": "Content violates usage guidelines. Team: 1, API key ID: 1, Model: m, Failed check: SAFETY_CHECK_TYPE_BIO"}),
+        refused("subscription", Meaning.QUOTA, "openclaw#115853", 403, {"code": "personal-team-blocked", "error": "You need a Grok subscription to use this model."}),
         refused("no_credits", Meaning.QUOTA, "docs.x.ai: errors", 403, {"code": "The caller does not have permission to execute the specified operation", "error": "Your newly created teams doesn't have any credits yet."}),
         refused("spent", Meaning.QUOTA, "docs.x.ai: errors", 429, {"code": "Some resource has been exhausted", "error": "Your team 1 has either used all available credits or reached its monthly spending limit."}),
     ),

@@ -80,6 +80,7 @@ OPENROUTER = Vendor(
         refused("no_endpoint", Meaning.MODEL, GUIDE, 404, failed(404, "No endpoints found for x/y.")),
         refused("no_provider", Meaning.MODEL, GUIDE, 404, failed(404, "No allowed providers are available for the selected model.")),
         refused("data_policy", Meaning.MODEL, GUIDE, 404, failed(404, "No endpoints available matching your guardrail restrictions and data policy.")),
+        refused("plan", Meaning.MODEL, "openclaw#24764", 403, failed(403, "This model is not available for this subscription tier.")),
         refused("key_budget", Meaning.QUOTA, "hermes-agent#45243", 403, failed(403, "API key budget limit exceeded (daily limit)")),
         refused("region", Meaning.MODEL, "continue#10909, opencode#42736", 403, failed(403, "This model is not available in your region.")),
         refused("key_limit", Meaning.QUOTA, GUIDE, 403, failed(403, "Key limit exceeded (total limit).")),

@@ -217,13 +217,15 @@ def _meaning(
     """The kind of a failure, and the wrong part of the deployment where that is its cause."""
     if _is_refused_input(status, codes, words, error.body):
         return AttemptOutcome.REJECTED, ""
-    if cause := _cause(error, status, codes, words):
+    is_limit = status in USED_UP and RATE_WORDS.search(words) and asked_wait_of(error) is not None
+    is_limit = is_limit or THROTTLED_WORDS.search(words) is not None
+    if not is_limit and (cause := _cause(error, status, codes, words)):
         return AttemptOutcome.MISCONFIGURED, cause
     if is_long and not (status == 429 and asked_wait_of(error) is not None):
         return AttemptOutcome.REJECTED, ""
     if codes & OUTPUT_CODES or (status in REJECTING and OUTPUT_WORDS.search(words)):
         return AttemptOutcome.UNFINISHED, ""
-    if status == 429 or (status == 403 and RATE_WORDS.search(words)) or THROTTLED_WORDS.search(words):
+    if is_limit or status == 429 or (status == 403 and RATE_WORDS.search(words)):
         return AttemptOutcome.RATE_LIMITED, ""
     is_rejected = status in REJECTING and not UNLOADED_WORDS.search(words)
     return (AttemptOutcome.REJECTED if is_rejected else AttemptOutcome.SERVER_ERROR), ""

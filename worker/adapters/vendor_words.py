@@ -85,6 +85,7 @@ QUOTA_WORDS: Final = one_of(
     r"reached the set inference limit",
     r"^inference prohibited",
     r"please enable billing on",
+    r"^you need a \w+ subscription\b",
     r"credit balance is too low",
     r"out of credits",
     r"requires more credits",
@@ -129,7 +130,8 @@ MODEL_BEGINNINGS: Final = one_of(
     r"^no models (?:are currently )?loaded\b",
     r"unable to access non-serverless model",
     r"with on-demand throughput isn.t supported",
-    r"^(?:upstream request failed: \[\d{3}\] )?this model is not available in your (?:region|country)\b",
+    r"^(?:upstream request failed: \[\d{3}\] )?(?:this|the) model\b.{0,80}\bnot available (?:in|for|on)"
+    r" (?:your|this) (?:region|country|subscription|plan)\b",
 )
 """Words in the message of a 400 or 403, which may quote what an author wrote."""
 INPUT_WORDS: Final = one_of(
@@ -165,7 +167,7 @@ RATE_WORDS: Final = one_of(
 )
 ENDPOINT_WORDS: Final = one_of(r"^unexpected endpoint or method")
 """The path is wrong, which some servers say with a success."""
-THROTTLED_WORDS: Final = one_of(r"ThrottlingException", r"please wait before trying again")
+THROTTLED_WORDS: Final = one_of(r"ThrottlingException", r"^throttling\.", r"please wait before trying again")
 UNLOADED_WORDS: Final = one_of(
     r"^model (?:is |was )?unloaded",
     r"^the model has crashed",
