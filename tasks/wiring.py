@@ -278,6 +278,7 @@ class WorkerParts:
             guards=self.guards,
             ahead_s=ahead_s,
             held=lambda: self.holds.events,
+            storage=lambda: self.storage.trouble,
         )
 
     @cached_property

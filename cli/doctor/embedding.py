@@ -16,7 +16,7 @@ from worker.adapters import openai_client
 from worker.adapters.api_errors import ProxyUnusable
 from worker.adapters.embedding_probe import answering_model
 from worker.adapters.openai_embeddings import OpenAIEmbedder
-from worker.adapters.vendor_failures import KEY
+from worker.adapters.vendor_failures import KEY, QUOTA
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.settings import ModelServer, Settings
 
@@ -79,6 +79,8 @@ async def embedding_check(settings: Settings, place: ModelServer) -> DoctorCheck
         fix = "check HUSHGATE_EMBEDDINGS, _DIMENSIONS and _KEY: the server refuses such requests"
         if error.status in KEY:
             fix = f"set {place.key_variable} to a key that the endpoint accepts; until then {WORDS_ONLY}"
+        if error.status in QUOTA:
+            fix = f"check the quota and the rate limits of {place.key_variable}; until then {WORDS_ONLY}"
         if isinstance(error.__cause__, ProxyUnusable):
             fix = f"{PROXY_FIX}; until then {WORDS_ONLY}"
         return _failure(place, name, str(error), fix)

@@ -17,7 +17,7 @@ from worker.adapters import openai_client
 from worker.adapters.api_errors import ApiError
 from worker.adapters.chat_classifier import request_body, scores_of
 from worker.adapters.moderation_results import scores_of_result
-from worker.adapters.vendor_failures import VendorFailure, failure
+from worker.adapters.vendor_failures import KEY, QUOTA, VendorFailure, failure
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS
 from worker.classifiers.prompts import ClassifierQuestion
@@ -156,11 +156,11 @@ def _fix(endpoint: Endpoint, variable: str, status: int | None, kind: str) -> st
     meanwhile = f"meanwhile {endpoint.meanwhile}"
     if kind == "proxy":
         return f"{PROXY_FIX}; {meanwhile}"
-    if status in {401, 403, 407}:
+    if status in KEY:
         return f"set {endpoint.key_variable} to a key that the endpoint accepts; {meanwhile}"
     if status is not None and 300 <= status < 400:
         return f"set {endpoint.variable} to the address that this server redirects to; {meanwhile}"
-    if status in {402, 429}:
+    if status in QUOTA:
         return f"check the quota and the rate limits of {endpoint.key_variable}; {meanwhile}"
     if kind in {"timeout", "connection", "server_error"} and status != 501:
         return f"check {endpoint.variable} and the network, or ask the provider; {meanwhile}"

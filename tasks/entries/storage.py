@@ -35,6 +35,9 @@ class Storage:
         probe: returns when a decision could be stored, raises ``StorageUnavailable`` when not.
         reopened: called at each opening, to replace dead connections.
         clock: the worker's clock.
+
+    Attributes:
+        trouble: why no decision can be stored, as the last probe failed; empty: one can be.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Storage:
         self._doubted = asyncio.Event()
         self._why = ""
         self._outages = 0
+        self.trouble = ""
 
     @property
     def is_open(self) -> bool:
@@ -132,9 +136,10 @@ class Storage:
             return
         log.error("storage_unavailable", error=self._why, probe=problem)
         while problem is not None:
+            self.trouble = problem
             await asyncio.sleep(PROBE_S)
             problem = await self._problem()
-        self._outages += 1
+        self._outages, self.trouble = self._outages + 1, ""
         log.info("storage_available")
 
     async def _problem(self) -> str | None:

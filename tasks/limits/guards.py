@@ -10,7 +10,7 @@ from tasks.limits.upstream_limits import UpstreamLimits
 from tasks.metrics import names
 from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
-from worker.adapters.vendor_failures import kind_of
+from worker.adapters.vendor_failures import trouble_of
 from worker.places import Places
 from worker.settings import ModelServer, Settings, classifier_key
 from worker.settings.calls import Resource, UpstreamKind
@@ -111,7 +111,7 @@ class Guards:
             upstream=upstream,
             breaker=CircuitBreaker(BREAKER, changed=changed),
             places=self._places[kind],
-            kind_of=kind_of,
+            trouble_of=trouble_of,
             limits=self._limits_of(kind, upstream),
             shared=kind is UpstreamKind.MODERATION,
             not_called=not_called,

@@ -28,6 +28,7 @@ NEEDED: Final = HOLDING | {"model"}
 """Upstreams without which an event is not decided."""
 NO_WORKER: Final = "no worker of this stream reports; start hushgate worker"
 OUTAGE: Final = "see that its server works (hushgate doctor --live); workers call it again automatically"
+STORAGE: Final = "Postgres: no decision can be stored, {}; hushgate doctor says more; workers try again"
 LOGGED_EVERY_S: Final = 60.0
 KEPT_S: Final = 15
 """A worker that stopped is forgotten after so long."""
@@ -47,6 +48,7 @@ class UpstreamReport:
         waiting: calls of its kind that wait for a place.
         trouble: how the last call failed, an ``AttemptOutcome``; empty: the call was answered.
         status: its HTTP status; 0 without an answer.
+        cause: the wrong part of the deployment, as in ``VendorFailure``; else empty.
     """
 
     upstream: str
@@ -58,6 +60,7 @@ class UpstreamReport:
     waiting: int
     trouble: str = ""
     status: int = 0
+    cause: str = ""
 
     @property
     def holds_events(self) -> bool:
@@ -74,7 +77,7 @@ class UpstreamReport:
         """Upstream, failure and what to do, in one line."""
         shown = f"{self.upstream}: {self.trouble}" + (f", HTTP {self.status}" if self.status else "")
         is_wrong = self.trouble == AttemptOutcome.MISCONFIGURED
-        return f"{shown}; {remedy(self.upstream) if is_wrong else OUTAGE}"
+        return f"{shown}; {remedy(self.upstream, self.cause) if is_wrong else OUTAGE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,7 @@ class WorkerReport:
     Attributes:
         ahead_s: the clock of the worker's machine minus the clock of Postgres, seconds.
         held: events that wait for a moderator or for limits of their account.
+        storage: why it can store no decision, such as ``ReadOnlySqlTransaction``; empty: it can.
     """
 
     worker: str
@@ -91,6 +95,7 @@ class WorkerReport:
     quotas: tuple[QuotaReport, ...]
     ahead_s: float = 0.0
     held: int = 0
+    storage: str = ""
 
 
 def report_of(guard: CallGuard) -> UpstreamReport:
@@ -106,6 +111,7 @@ def report_of(guard: CallGuard) -> UpstreamReport:
         waiting=guard.places.waiting,
         trouble=trouble.kind if trouble else "",
         status=(trouble.status or 0) if trouble else 0,
+        cause=trouble.cause if trouble else "",
     )
 
 
@@ -146,6 +152,7 @@ class UpstreamReporter:
     guards: Iterable[CallGuard]
     ahead_s: Callable[[], float]
     held: Callable[[], int] = lambda: 0
+    storage: Callable[[], str] = lambda: ""
     now_s: Callable[[], float] = time.monotonic
     _logged_s: dict[str, float] = field(default_factory=dict)
 
@@ -157,6 +164,7 @@ class UpstreamReporter:
             quotas=await quotas_of(self.guards),
             ahead_s=round(self.ahead_s(), 3),
             held=self.held(),
+            storage=self.storage(),
         )
         self._log_holding(found)
         written = orjson.dumps(object_writer(WorkerReport)(found))
@@ -180,9 +188,13 @@ class UpstreamReporter:
 
 
 def problems(reports: Iterable[WorkerReport]) -> tuple[str, ...]:
-    """Why events of these workers may be waiting: a line for each upstream, each once."""
-    upstreams = (each for report in reports for each in report.upstreams)
-    return tuple(dict.fromkeys(each.problem for each in upstreams if each.trouble and each.kind in NEEDED))
+    """Why events of these workers may be waiting: a line for Postgres and each upstream, each once."""
+    found = dict[str, None]()
+    for report in reports:
+        if report.storage:
+            found[STORAGE.format(report.storage)] = None
+        found |= {each.problem: None for each in report.upstreams if each.trouble and each.kind in NEEDED}
+    return tuple(found)
 
 
 async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:

@@ -25,7 +25,7 @@ from tests.support.terminal import shell_at
 from worker.adapters.call_guard import CallGuard, Trouble, Upstream
 from worker.adapters.circuit_breaker import BreakerLimits, CircuitBreaker
 from worker.adapters.system_clock import SystemClock
-from worker.adapters.vendor_failures import kind_of
+from worker.adapters.vendor_failures import trouble_of
 from worker.model import AttemptOutcome
 from worker.places import Places
 
@@ -158,7 +158,7 @@ async def test_the_cause_of_a_hold_is_logged_each_minute(redis_url: str) -> None
         upstream=upstream,
         breaker=CircuitBreaker(BreakerLimits()),
         places=Places(1),
-        kind_of=kind_of,
+        trouble_of=trouble_of,
         limits=UpstreamLimits(SystemClock(lambda: datetime.now(UTC)), {}, longest_pause_s=1.0),
     )
     trouble, now_s, held = Trouble(AttemptOutcome.MISCONFIGURED, 404), 0.0, 0

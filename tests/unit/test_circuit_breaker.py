@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from worker.adapters.api_errors import ApiStatusError
-from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, WaitsUntil, key_id
+from worker.adapters.call_guard import CallGuard, NotCalled, Trouble, Upstream, WaitsUntil, key_id
 from worker.adapters.circuit_breaker import (
     BreakerLimits,
     BreakerState,
@@ -200,7 +200,7 @@ def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Places) -> Cal
         upstream=upstream,
         breaker=breaker,
         places=places,
-        kind_of=lambda _: AttemptOutcome.SERVER_ERROR,
+        trouble_of=lambda _: Trouble(AttemptOutcome.SERVER_ERROR, 500),
         limits=limits,
     )
 
@@ -248,11 +248,11 @@ async def test_a_probe_whose_error_cannot_be_sorted_is_a_failed_probe() -> None:
     seconds, limits = Seconds(), BreakerLimits(failures=1, first_pause_s=2.0)
     breaker = CircuitBreaker(limits, seconds)
 
-    def unsortable(_: Exception) -> AttemptOutcome:
+    def unsortable(_: Exception) -> Trouble:
         raise OverflowError("year 10^20")
 
     upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
-    broken = CallGuard(upstream=upstream, breaker=breaker, places=Places(1), kind_of=unsortable)
+    broken = CallGuard(upstream=upstream, breaker=breaker, places=Places(1), trouble_of=unsortable)
     for _ in range(2):  # the second one is a probe
         with pytest.raises(OverflowError):
             async with broken.call():

@@ -18,11 +18,13 @@ from tasks.limits.account_limits import LimitWaits
 from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.quotas import MinuteCount, QuotaReport, summed
 from tasks.limits.upstream_limits import UpstreamLimits, pause_s, quotas
+from tasks.limits.upstream_reports import UpstreamReport, WorkerReport, problems
 from tests.support.samples import event
 from worker.adapters.call_guard import Upstream
 from worker.adapters.server_waits import retry_after_s
 from worker.adapters.system_clock import SystemClock
 from worker.errors import ConfigurationError
+from worker.model import AttemptOutcome
 from worker.moderation_holds import Holds
 from worker.settings import Settings, load
 from worker.settings.calls import CallSettings, Resource, UpstreamKind
@@ -233,3 +235,26 @@ async def test_servers_that_are_connected_meanwhile_disturb_no_pause() -> None:
 
     assert known.pause_left_s > 0
     assert limits("http://new").pause_left_s == 0
+
+
+@pytest.mark.parametrize(
+    ("upstream", "cause", "fix"),
+    [
+        ("moderation", "key", "set HUSHGATE_MODERATION_KEY (else HUSHGATE_MODEL_KEY) to a key that"),
+        ("moderation", "address", "name a server with a moderation API"),
+        ("classifier safe", "key", "set HUSHGATE_CLASSIFIER_KEYS to a key that"),
+        ("model other", "quota", "check plan and balance at the provider"),
+        ("model", "model", "correct HUSHGATE_MODEL_URL"),
+    ],
+)
+def test_an_upstream_that_refuses_each_call_says_what_to_correct(upstream: str, cause: str, fix: str) -> None:
+    """A refused key is no missing API, and a used-up quota no wrong address; Postgres is named first."""
+    report = UpstreamReport(
+        upstream=upstream, account="a", state="closed", times_opened=0, under_way=0, most=1, waiting=0,
+        trouble=AttemptOutcome.MISCONFIGURED, status=403, cause=cause,
+    )  # fmt: skip
+    worker = WorkerReport(worker="w", upstreams=(report,), quotas=(), storage="ReadOnlySqlTransaction")
+    stored, found = problems([worker, worker])
+
+    assert f"; {fix}" in found
+    assert stored.startswith("Postgres: no decision can be stored, ReadOnlySqlTransaction")

@@ -39,10 +39,14 @@ LASTING: Final = FAILING | {AttemptOutcome.RATE_LIMITED, AttemptOutcome.MISCONFI
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why the last call of an upstream failed; ``status`` is of HTTP, None without an answer."""
+    """Why the last call of an upstream failed; ``status`` is of HTTP, None without an answer.
+
+    ``cause`` is the wrong part of the deployment, as in ``VendorFailure``; else empty.
+    """
 
     kind: AttemptOutcome
     status: int | None
+    cause: str = ""
 
 
 class NotCalled(ApiError):
@@ -159,7 +163,7 @@ class CallGuard:
 
     Attributes:
         shared: a call is of several events, so none of them limits its wait.
-        kind_of: sorts an error of a call; None for a bug.
+        trouble_of: sorts an error of a call; None for a bug.
         not_called: counts a call that was not made.
         trouble: what the last call met, and the next one would; None: the last call was answered.
     """
@@ -167,7 +171,7 @@ class CallGuard:
     upstream: Upstream
     breaker: CircuitBreaker
     places: Places
-    kind_of: Callable[[Exception], AttemptOutcome | None]
+    trouble_of: Callable[[Exception], Trouble | None]
     limits: CallLimits | None = None
     shared: bool = False
     not_called: Callable[[AttemptOutcome], None] = lambda _: None
@@ -241,10 +245,9 @@ class CallGuard:
     def _failed(self, admission: CallAdmission, error: Exception) -> None:
         failed = True  # also where the error cannot be sorted: a probe must end
         try:
-            kind = self.kind_of(error)
-            failed = kind in FAILING
-            status = error.status if isinstance(error, ApiStatusError) else None
-            self.trouble = Trouble(kind, status) if kind in LASTING else None
+            met = self.trouble_of(error)
+            failed = met is not None and met.kind in FAILING
+            self.trouble = met if met is not None and met.kind in LASTING else None
         finally:
             self.breaker.ended(admission, failed=failed)
         if self.limits is not None and isinstance(error, ApiStatusError):

@@ -57,7 +57,7 @@ class Watch:
             endpoint=self._endpoint,
             cause=known.cause,
             status=known.status,
-            fix=known.message if known.cause == "proxy" else remedy(self._endpoint),
+            fix=known.message if known.cause == "proxy" else remedy(self._endpoint, known.cause),
         )
         self._report(misconfigured(known))
 

@@ -13,7 +13,7 @@ from typing import Final
 import aiohttp
 
 from worker.adapters.api_errors import ApiConnectionError, ApiStatusError, ProxyUnusable
-from worker.adapters.call_guard import NotCalled
+from worker.adapters.call_guard import NotCalled, Trouble
 from worker.adapters.error_bodies import error_words
 from worker.adapters.server_waits import asked_wait_s
 from worker.adapters.vendor_words import (
@@ -49,6 +49,8 @@ REJECTING: Final = frozenset({400, 413, 414, 422, 431, GUARDRAIL, 451})
 TOO_LARGE: Final = 413
 NOT_IMPLEMENTED: Final = 501
 USED_UP: Final = frozenset({402, 412})
+QUOTA: Final = USED_UP | {429}
+"""Statuses of a deployment whose quota is used up; 429 alone is a rate limit."""
 PASSING: Final = frozenset({408, 409, 420, 423, 424, 425, 429, 430, 498, 499})
 """Statuses after which the same call may succeed later; so may any other status from 500."""
 KEY: Final = frozenset({401, 403, 407})
@@ -60,6 +62,13 @@ REMEDIES: Final = {
     "model": "correct HUSHGATE_MODEL_URL, HUSHGATE_MODEL or the key",
     "judge": "correct HUSHGATE_JUDGE_URL, HUSHGATE_JUDGE or the key",
     "embedding": "correct HUSHGATE_EMBEDDINGS_URL or the key, or set HUSHGATE_EMBEDDINGS=off",
+}
+KEYS: Final = {
+    "moderation": "HUSHGATE_MODERATION_KEY (else HUSHGATE_MODEL_KEY)",
+    "classifier": "HUSHGATE_CLASSIFIER_KEYS",
+    "model": "HUSHGATE_MODEL_KEY",
+    "judge": "HUSHGATE_JUDGE_KEY (else HUSHGATE_MODEL_KEY)",
+    "embedding": "HUSHGATE_EMBEDDINGS_KEY (else HUSHGATE_MODEL_KEY)",
 }
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -96,9 +105,12 @@ class VendorFailure:
         return self.kind not in {AttemptOutcome.REJECTED, AttemptOutcome.MISCONFIGURED}
 
 
-def remedy(upstream: str) -> str:
-    """What corrects an upstream that refuses this deployment, such as ``moderation`` or ``model other``."""
-    return REMEDIES[upstream.partition(" ")[0]]
+def remedy(upstream: str, cause: str) -> str:
+    """What corrects an upstream, such as ``moderation`` or ``model other``, that refuses this deployment."""
+    kind = upstream.partition(" ")[0]
+    if cause == "key":
+        return f"set {KEYS[kind]} to a key that the endpoint accepts"
+    return "check plan and balance at the provider" if cause == "quota" else REMEDIES[kind]
 
 
 def storable(text: str) -> str:
@@ -116,10 +128,10 @@ def misconfigured(known: VendorFailure) -> EndpointMisconfigured:
     return EndpointMisconfigured(known.message, cause=known.cause, status=known.status or 0)
 
 
-def kind_of(error: Exception) -> AttemptOutcome | None:
-    """What kind of failure an error is; None for a bug."""
+def trouble_of(error: Exception) -> Trouble | None:
+    """What an error says about its upstream; None for a bug."""
     known = failure(error)
-    return known.kind if known else None
+    return Trouble(known.kind, known.status, known.cause) if known else None
 
 
 def failure(error: Exception) -> VendorFailure | None:
