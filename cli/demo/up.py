@@ -19,7 +19,7 @@ from cli.demo.answers import OPTIONS
 from cli.demo.staying import say, starting, stay_until_signal
 from cli.doctor.endpoints import endpoint_check, model_endpoint
 from cli.stack import data_folder
-from cli.stack.environment import names_models
+from cli.stack.environment import forget_sandbox, names_models
 from cli.stack.fleet import AUDIT_LOG, Fleet, fleet
 from cli.stack.start_watch import StartWatch
 from db.documents import configured_embedder, embedding_models, ingest, model_change
@@ -66,6 +66,7 @@ def up(
     another process has that. The command ends with a reason when a port that the variable names is in use,
     or when a process fails to start three times in a row.
     """
+    forget_sandbox(os.environ)
     if data is not None:
         data_folder.forget_own_servers(data, os.environ)
     if data is not None and sandbox is None and not names_models(os.environ):

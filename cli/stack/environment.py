@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Final
 
 from worker.settings import OFF, SECRETS
@@ -28,6 +28,7 @@ MODERATION: Final = (
 )
 SANDBOX_KEY: Final = "no-key"
 """No word of the sandbox's messages: logs and the audit mask keys."""
+SANDBOX_MODEL: Final = "sandbox"
 STAND_INS: Final = {
     "DATABASE_URL": "postgresql://localhost/embedded",
     "REDIS_URL": "redis://localhost/0",
@@ -44,6 +45,14 @@ def names_models(environment: Mapping[str, str]) -> bool:
     return _names(environment, MODELS)
 
 
+def forget_sandbox(environment: MutableMapping[str, str]) -> None:
+    """Remove the sandbox that an earlier start printed for other shells: it ended with that start."""
+    model, key = environment.get("HUSHGATE_MODEL"), environment.get("HUSHGATE_MODEL_KEY")
+    if (model, key) == (SANDBOX_MODEL, SANDBOX_KEY):
+        for name in ("HUSHGATE_MODEL", "HUSHGATE_MODEL_KEY", "HUSHGATE_MODEL_URL"):
+            environment.pop(name, None)
+
+
 def completed(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment; moderation is off unless the caller names its server, or the model's is OpenAI's."""
     known = {name: value for name, value in environment.items() if value}
@@ -57,7 +66,7 @@ def with_sandbox(environment: Mapping[str, str], base_url: str) -> dict[str, str
     """The environment of a fleet whose models are the sandbox; its vectors know no more than its words."""
     known = {name: value for name, value in environment.items() if value}
     own = {"HUSHGATE_MODEL_URL": base_url, "HUSHGATE_MODEL_KEY": SANDBOX_KEY}
-    return {"HUSHGATE_EMBEDDINGS": OFF, "HUSHGATE_MODEL": "sandbox"} | known | own
+    return {"HUSHGATE_EMBEDDINGS": OFF, "HUSHGATE_MODEL": SANDBOX_MODEL} | known | own
 
 
 def exports(environment: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from cli.output_file import output_file, private_file
-from cli.stack.environment import PREFIXES, completed, exports, inherited_keys, names_models
+from cli.stack.environment import (
+    PREFIXES,
+    completed,
+    exports,
+    forget_sandbox,
+    inherited_keys,
+    names_models,
+    with_sandbox,
+)
 from db.backup import dump
 from worker.errors import ConfigurationError
 from worker.settings import SECRETS, Settings
@@ -110,3 +118,15 @@ def test_secrets_of_the_caller_are_named_and_never_printed() -> None:
 
     assert exports(outside | servers, outside) == servers
     assert inherited_keys(outside | servers, outside) == tuple(secret)
+
+
+def test_a_start_in_a_shell_with_the_exports_of_a_sandbox_has_its_own() -> None:
+    """The printed sandbox ended with its start; a model of the caller is kept."""
+    pasted = with_sandbox({}, "http://127.0.0.1:1/v1")
+    own = {"HUSHGATE_MODEL": "sandbox", "HUSHGATE_MODEL_URL": "http://m/v1", "HUSHGATE_MODEL_KEY": "sk"}
+    kept = dict(own)
+    forget_sandbox(pasted)
+    forget_sandbox(kept)
+
+    assert not names_models(pasted)
+    assert kept == own
