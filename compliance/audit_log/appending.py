@@ -142,7 +142,10 @@ def _check_unchanged(
     if missing := missing_hashes(stored_parts(0, size), hashes):
         raise LogBroken(f"audit log: expected {missing[0]}, got nothing stored")
     if last.verifier_key not in keys:  # the database names the key, and may name that of an intruder
-        raise LogBroken(f"audit log: the key {last.verifier_key} of the last root is none of the log's")
+        raise LogBroken(
+            f"audit log: expected a last root of a known key, got one of {last.verifier_key}; if that key is"
+            " yours, add it to HUSHGATE_AUDIT_LOG_VERIFIERS"
+        )
     try:
         checkpoint = read_checkpoint(last.signed, last.verifier_key)
     except CheckpointRejected as error:

@@ -18,6 +18,7 @@ from worker.settings.retention import KEY_BYTES, key_bytes
 ED25519: Final = b"\x01"
 """The algorithm byte of C2SP signed-note."""
 DASH: Final = "— "
+VARIABLE: Final = "HUSHGATE_AUDIT_LOG_KEY"
 
 
 class CheckpointRejected(ValueError):
@@ -69,8 +70,8 @@ def new_key() -> str:
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
-def signer_of(name: str, key: str) -> Signer:
-    """The signer of a private key.
+def signer_of(name: str, key: str, place: str = VARIABLE) -> Signer:
+    """The signer of a private key; ``place`` is where it was read.
 
     Raises:
         ConfigurationError: not 32 bytes in base64.
@@ -79,23 +80,21 @@ def signer_of(name: str, key: str) -> Signer:
         seed = key_bytes(key)
     except ValueError as error:
         raise ConfigurationError(
-            "HUSHGATE_AUDIT_LOG_KEY: expected 32 bytes in base64, as `hushgate audit-log key` prints them"
+            f"{place}: expected 32 bytes in base64, as `hushgate audit-log key` prints them"
         ) from error
     return Signer(name=name, key=Ed25519PrivateKey.from_private_bytes(seed))
 
 
-def signer_in(setting: str) -> Signer:
-    """The signer that HUSHGATE_AUDIT_LOG_KEY declares: the name of the log, a plus sign and the private key.
+def signer_in(setting: str, place: str = VARIABLE) -> Signer:
+    """The signer that HUSHGATE_AUDIT_LOG_KEY or a file declares: the log's name, a plus sign, the key.
 
     Raises:
         ConfigurationError: no name, or another key.
     """
     name, _, key = setting.partition("+")
     if not key or not NAME.fullmatch(name):
-        raise ConfigurationError(
-            "HUSHGATE_AUDIT_LOG_KEY: expected name+key, as `hushgate audit-log key` prints them"
-        )
-    return signer_of(name, key)
+        raise ConfigurationError(f"{place}: expected name+key, as `hushgate audit-log key` prints them")
+    return signer_of(name, key, place)
 
 
 def key_id(name: str, public: bytes) -> bytes:

@@ -16,15 +16,15 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of, with_pool
 from cli.output import emit, emit_json, fail, json_text, print_message, progress_bar, stdout_is_terminal
 from cli.output_file import Force, output_file, private_file
-from compliance.audit_log.appending import Appended, append_new
+from compliance.audit_log.appending import Appended, LogBroken, append_new
 from compliance.audit_log.checkpoints import NAME, Signer, new_key, signer_in
 from compliance.audit_log.exporting import export_lines, inclusion_proof
 from compliance.audit_log.findings import print_result
 from compliance.audit_log.verifying import Keys, verify
+from compliance.erasure.receipt_commands import receipt_keys
 from db.pool import Pool
 from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import TransparencySettings
-from worker.settings.retention import key_bytes
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,6 +80,8 @@ def append(
     signer, former = _signer(key_file), frozenset(settings_of(TransparencySettings).audit_log_verifiers)
     try:
         _with_log(lambda source: _append_rounds(source, signer, former, every))
+    except LogBroken as error:
+        raise fail(str(error), code=ExitCode.NEGATIVE) from error
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
@@ -96,7 +98,10 @@ def check(
     ] = None,
     receipt_key: Annotated[
         list[str] | None,
-        typer.Option(help="Public key of receipts; repeatable. Without one: HUSHGATE_RECEIPT_VERIFIERS."),
+        typer.Option(
+            help="Public key of receipts; repeatable. Without one: HUSHGATE_RECEIPT_VERIFIERS, or of"
+            " HUSHGATE_SIGNING_KEY."
+        ),
     ] = None,
     no_removals: Annotated[
         bool,
@@ -178,25 +183,21 @@ def _signer(key_file: Path | None) -> Signer:
         if not key_file.exists():
             with private_file(key_file) as file:
                 file.write(f"hushgate+{new_key()}")
-        signer = signer_in(key_file.read_text().strip())
+        signer = signer_in(key_file.read_text().strip(), f"--key-file {key_file}")
     except OSError as error:
         raise ConfigurationError(f"--key-file: expected a file to read or make, got {error}") from error
     print_message(f"verifier key {signer.verifier_key()}", style="cyan")
     return signer
 
 
-def _public_keys(verifier_keys: Sequence[str], receipt_keys: Sequence[str]) -> Keys:
+def _public_keys(verifier_keys: Sequence[str], given: Sequence[str]) -> Keys:
     known = settings_of(TransparencySettings)
     log = frozenset(verifier_keys or known.audit_log_verifiers)
     if not log:
         raise ConfigurationError(
             "HUSHGATE_AUDIT_LOG_VERIFIERS: expected verifier keys, or --verifier-key, got none"
         )
-    try:
-        receipts = tuple(key_bytes(each) for each in receipt_keys or known.receipt_keys)
-    except ValueError as error:
-        raise ConfigurationError(f"HUSHGATE_RECEIPT_VERIFIERS: {error} in base64") from error
-    return Keys(log=log, receipts=receipts)
+    return Keys(log=log, receipts=receipt_keys(given))
 
 
 def _with_log(call: Callable[[Pool], Awaitable[Value]]) -> Value:

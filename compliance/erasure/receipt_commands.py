@@ -43,7 +43,9 @@ def verify(
         hushgate erasure verify receipt.json --public-key PUBLIC_KEY --subject a-17
     """
     found, signature = _read(file)
-    if not receipts.is_signed_by(found, signature, _public_keys(public_key or ())):
+    if not (keys := receipt_keys(public_key or ())):
+        raise fail("public key: expected --public-key, HUSHGATE_RECEIPT_VERIFIERS or HUSHGATE_SIGNING_KEY")
+    if not receipts.is_signed_by(found, signature, keys):
         text = "receipt: its signature is not one of the given keys, or it was changed"
         raise fail(text, code=ExitCode.NEGATIVE)
     if subject is not None:
@@ -76,16 +78,13 @@ def _read(file: Path) -> tuple[Mapping[str, Any], str]:
     return found, signature
 
 
-def _public_keys(encoded: Sequence[str]) -> list[bytes]:
+def receipt_keys(given: Sequence[str]) -> tuple[bytes, ...]:
+    """The given public keys, else those of HUSHGATE_RECEIPT_VERIFIERS, else that of HUSHGATE_SIGNING_KEY."""
+    encoded = given or settings_of(TransparencySettings).receipt_keys
     try:
-        found = [key_bytes(each) for each in encoded]
+        if found := tuple(key_bytes(each) for each in encoded):
+            return found
     except ValueError as error:
         raise fail(f"public key: {error} in base64") from error
-    if found:
-        return found
-    if known := settings_of(TransparencySettings).receipt_keys:
-        return _public_keys(known)
     private = signing_key(settings_of(ErasureSettings))
-    if private is None:
-        raise fail("public key: expected --public-key, HUSHGATE_RECEIPT_VERIFIERS or HUSHGATE_SIGNING_KEY")
-    return [receipts.public_key(private)]
+    return () if private is None else (receipts.public_key(private),)

@@ -56,8 +56,12 @@ def test_a_key_file_is_made_once_and_its_verifier_key_is_printed(url: str, tmp_p
         "audit-log", "append", "--key-file", "none", env={"HUSHGATE_AUDIT_LOG_KEY": f"other+{new_key()}"}
     )
     away = shell.run("audit-log", "append", "--key-file", str(tmp_path / "none" / "key"))
+    (tmp_path / "wrong").write_text("hushgate+AAAA")
+    wrong = shell.run("audit-log", "append", "--key-file", str(tmp_path / "wrong"))
 
-    assert [each.code for each in (*ended, verified, away)] == [0, 0, 0, 3]
+    assert [each.code for each in (*ended, verified, away, wrong, given)] == [0, 0, 0, 3, 3, 1]
+    assert wrong.err.startswith(f"--key-file {tmp_path / 'wrong'}: expected 32 bytes")
+    assert "add it to HUSHGATE_AUDIT_LOG_VERIFIERS" in given.err
     assert printed[0] == printed[1]
     assert key.stat().st_mode & 0o777 == 0o600
     assert "verifier key" not in given.err

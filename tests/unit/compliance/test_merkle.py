@@ -27,6 +27,8 @@ from compliance.audit_log.merkle import (
     siblings,
     stored_parts,
 )
+from compliance.erasure.receipt_commands import receipt_keys
+from compliance.erasure.receipts import public_key
 from examples.verify_audit_log import proven_root
 from worker.errors import ConfigurationError
 
@@ -205,3 +207,17 @@ def test_a_wrong_private_key_is_named(key: str) -> None:
     """The setting, and what it should be; never the value."""
     with pytest.raises(ConfigurationError, match="HUSHGATE_AUDIT_LOG_KEY: expected 32 bytes in base64"):
         signer_of("log", key)
+
+
+def test_receipts_are_compared_with_the_signing_key_where_no_other_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A shell with the exports of `hushgate up` has that key only."""
+    signing, other = b"s" * 32, b"o" * 32
+    monkeypatch.setenv("DATABASE_URL", "postgresql://localhost/none")
+    monkeypatch.setenv("HUSHGATE_SIGNING_KEY", base64.b64encode(signing).decode())
+    own = receipt_keys(())
+    monkeypatch.setenv("HUSHGATE_RECEIPT_VERIFIERS", base64.b64encode(other).decode())
+
+    assert own == (public_key(signing),)
+    assert receipt_keys(()) == (other,)
