@@ -49,7 +49,7 @@ REFUSALS: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.UNUSABLE_TEXT: mark("Write 1 to 4000 characters."),
     RefusalCode.ALREADY_DECIDED: mark("The appeal has been decided already."),
     RefusalCode.ORIGINAL_REVIEWER: mark(
-        "You have ruled on this decision: another person must decide the appeal."
+        "You took part in this decision: another person must decide the appeal."
     ),
 }
 """Total; short enough for authors, and without names of accounts."""

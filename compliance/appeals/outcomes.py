@@ -1,4 +1,4 @@
-"""Deciding an appeal: a review by a person who has not ruled on the decision, with its remedy."""
+"""Deciding an appeal: a review by a person who has not ruled on or answered the decision, with its remedy."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from compliance.appeals import records
 from compliance.appeals.records import Appeal, AppealOutcome, AppealRefused, RefusalCode
+from db.answers.records import Answer, list_answers
 from db.connection import Connection
 from db.identifiers import uuid_at
 from db.reviews import corrections, exchanges, rulings
@@ -63,8 +64,8 @@ class NewOutcome:
     reason: RulingReason | None = None
 
 
-def ruled_before(reviews: Iterable[Review], reviewer: Reviewer) -> bool:
-    """Whether a person ruled on the decision, also when the ruling was withdrawn later.
+def ruled_before(reviews: Iterable[Review], answers: Iterable[Answer], reviewer: Reviewer) -> bool:
+    """Whether a person ruled on the decision, or answered or closed its message; also withdrawn later.
 
     What the person decided on the appeal itself does not count: an outcome that was undone may be given anew.
     """
@@ -73,7 +74,7 @@ def ruled_before(reviews: Iterable[Review], reviewer: Reviewer) -> bool:
         and each.ruling is not Ruling.WITHDRAWN
         and each.source is not ReviewSource.APPEAL
         for each in reviews
-    )
+    ) or any(each.person_id is not None and each.person_id == reviewer.person_id for each in answers)
 
 
 async def decide_appeal(connection: Connection, new: NewOutcome, now: datetime) -> Appeal:
@@ -118,7 +119,8 @@ async def _store_review(
         return None
     mine = uuid_at(now)
     newest = await lock_review_state(connection, subject, mine, now)
-    if ruled_before(await rulings.list_reviews(connection, subject.id), new.reviewer):
+    reviews = await rulings.list_reviews(connection, subject.id)
+    if ruled_before(reviews, await list_answers(connection, subject.id), new.reviewer):
         message = "appeal: expected a person who has not ruled on the decision, got one who has"
         raise AppealRefused(RefusalCode.ORIGINAL_REVIEWER, message)
     restored = new.outcome is AppealOutcome.RESTORED

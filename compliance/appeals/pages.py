@@ -13,6 +13,7 @@ from compliance.appeals.outcomes import NewOutcome
 from compliance.appeals.records import TEXT_CHARS, Appeal, AppealOutcome, AppealRefused, AppealState
 from compliance.words import refusal_text
 from db.access_log import LoggedAction
+from db.answers.records import Answer, list_answers
 from db.audit import decision_context, settings_snapshot
 from db.audit.settings_snapshot import SettingsVersion
 from db.connection import Connection, round_of_reads
@@ -184,7 +185,7 @@ def _values(visit: Visit, appeal: Appeal, made: DecisionAsMade | None) -> dict[s
     return {
         "appeal": appeal,
         "made": made,
-        "ruled": made is not None and outcomes.ruled_before(made.reviews, reviewer),
+        "ruled": made is not None and outcomes.ruled_before(made.reviews, made.answers, reviewer),
         "mine": appeal.decided_by == reviewer.login,
         "undo_left_s": appeal.undo_left_s(visit.now),
         "reasons": [each.reason for each in fitting],
@@ -206,6 +207,7 @@ class DecisionAsMade:
     view: DecisionView
     settings: SettingsVersion | None
     reviews: tuple[Review, ...]
+    answers: tuple[Answer, ...]
     blind: bool
 
 
@@ -222,6 +224,7 @@ async def load_as_made(
             settings_snapshot.settings_of_decision(connection, decision.row, decision.snapshot)
         )
         reviews = reads.read(rulings.list_reviews(connection, decision_id))
+        answers = reads.read(list_answers(connection, decision_id))
     settings = stored.result()
     record = DecisionRecord(
         row=decision.row,
@@ -238,5 +241,6 @@ async def load_as_made(
         view=build_view(record),
         settings=settings.used,
         reviews=reviews.result(),
+        answers=answers.result(),
         blind=decision.blind,
     )

@@ -166,6 +166,22 @@ def test_who_ruled_on_the_decision_cannot_decide(desk: Desk) -> None:
     assert desk.world.one("SELECT count(*) FROM messages WHERE decision_id = %s", decision_id) == 0
 
 
+def test_who_closed_the_message_cannot_decide(desk: Desk) -> None:
+    """The appeal is about what this person did."""
+    decision_id, closed = desk.decision(), add_person(desk.url, Role.LEAD)
+    row = {"decision_at": datetime.now(UTC), "created_at": datetime.now(UTC), "conversation_id": "c"}
+    row |= {"message_id": "m", "scope": "chat", "outcome": "dismissed", "released": False, "rules_version": 1}
+    desk.world.of_account(
+        "answers", decision_id=decision_id, person_id=closed.person_id, person=closed.login, **row
+    )
+    appeal_id, visitor = desk.taken(decision_id), signed_in(desk, closed)
+    page = visitor.get(f"/appeals/{appeal_id}").text
+    refused = visitor.post(f"/appeals/{appeal_id}/outcome", outcome="upheld", statement=REASONS)
+
+    assert "another person must decide" in page
+    assert refused.status_code == 409
+
+
 def test_an_outcome_is_undone_within_its_minute_and_not_later(desk: Desk) -> None:
     """The undo opens the appeal, seals the message again, and nothing is reported; then it is too late."""
     decision_id = desk.decision()
