@@ -14,6 +14,7 @@ from review.accounts.rule_matches import load_recent_matches, problems_of
 from review.accounts.stored_versions import require_known_account, store_change, version_in_force
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
+from review.panels import load_panels
 from review.typed.problems import problem_wording
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
@@ -74,17 +75,19 @@ async def _page(
     visit: Visit, account: Account, fields: Mapping[str, Any], *, problem: str = "", status: int = 200
 ) -> Response:
     require_known_account(visit, account)
-    word = _word(fields)
+    word, after = _word(fields), None
     if word and not problem:
-        _after, problem = await _with_rule(account, word)
+        after, problem = await _with_rule(account, word)
+    known = word in getattr(account, _list_of(word))
     return visit.render(
         "owner/one_rule.html",
         status=status,
         account=account.user_id,
         word=word,
         problem=problem,
-        known=word in getattr(account, _list_of(word)),
-        matches=await load_recent_matches(visit, _alone(account, word)) if word and not problem else None,
+        known=known,
+        matches=await load_recent_matches(visit, _alone(account, word)) if after else None,
+        preview=(await load_panels("change", visit, after)).html if after and not known else None,
         may_edit=visit.may(Right.EDIT_RULES, account.user_id),
         tab="rules",
     )

@@ -147,8 +147,18 @@ def test_a_design_is_chosen_in_one_step(database_url: str, owner: Visitor, name:
     assert PRESETS[name].title in html.unescape(current[:400])
 
 
+def test_the_home_of_a_misspelt_account_says_so(visitor: Visitors, database_url: str) -> None:
+    """It has no first steps; the pages of an account with settings have no such line."""
+    admin = signed_in(visitor, add_person(database_url, Role.OWNER))
+    wrong, right = (admin.get(f"/accounts/{name}/home").text for name in ("owned-shp", SHOP))
+
+    assert "No settings are stored under this name" in wrong
+    assert "First steps" not in wrong
+    assert "No settings are stored under this name" not in right
+
+
 def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, owner: Visitor) -> None:
-    """The page counts the recent messages that the word would have stopped."""
+    """The page counts the recent messages that the word would have stopped, and the replies."""
     path = f"/accounts/{SHOP}/rules/one"
     shown = owner.get(f"{path}?word=question")
     done = owner.post(path, word="question")
@@ -156,6 +166,7 @@ def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, o
     after = in_force(database_url)
 
     assert "It would have stopped 1 of the last 3 messages." in shown.text
+    assert "data-preview" in shown.text
     assert done.status_code == 303
     assert "question" in after.flagged_keywords
     assert "two words" in after.flagged_phrases
