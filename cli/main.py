@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from typing import Annotated, Final
 import psycopg
 import structlog
 import typer
+import typer.core
 from redis.exceptions import RedisError
 
 from cli.exit_codes import MEANINGS, ExitCode, code_of
@@ -74,6 +76,8 @@ FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 MOST_NAME_CHARS: Final = 200
 COMPLETION: Final = "_HUSHGATE_COMPLETE"
 """Set by a shell that completes a command and its options."""
+HELP_COLUMNS: Final = 80
+"""Narrower terminals get a plain help: its tables would cut the names of options."""
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
@@ -137,6 +141,7 @@ def main() -> None:
     """Run the command; an error that a person can fix is one line, a defect is a traceback."""
     if not structlog.is_configured():  # standard output is for results; servers configure their own log
         structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    typer.core.HAS_RICH = typer.core.HAS_RICH and shutil.get_terminal_size().columns >= HELP_COLUMNS
     try:
         if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
             print_message("arguments: expected UTF-8, got other bytes")

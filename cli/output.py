@@ -27,6 +27,8 @@ HOSTILE: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 SPACES: Final = {"\n": "↵", "\t": " ", "\u200c": "", "\u200d": "\u200d"}
 WHOLE: Final = frozenset({"created_at", "id", "entry_id", "decision", "check", "state"})
 """Columns whose values are never broken over two lines: people copy them."""
+NARROW: Final = 60
+"""Columns of a terminal below which a row of a table is printed as lines, a value each."""
 STYLES: Final = {"respond": "green", "escalate": "yellow", "ignore": "dim", "high": "green", "low": "red"}
 
 
@@ -40,7 +42,7 @@ def emit(
 ) -> None:
     """Print rows: a table of ``columns`` on a terminal, else NDJSON with ``fields``, or all."""
     if stdout_is_terminal() and fields is None:
-        screen.print(table(rows, columns))
+        screen.print(_records(rows, columns) if screen.width < NARROW else table(rows, columns))
         return
     for row in rows:
         emit_json({name: row.get(name) for name in fields} if fields else row)
@@ -79,6 +81,18 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: s
         shown.add_column(" ".join(words), overflow="fold", no_wrap=column in WHOLE, min_width=width)
     for row in rows:
         shown.add_row(*(cell(row.get(column)) for column in columns))
+    return shown
+
+
+def _records(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    """Rows below one another: a table of many columns would be letters below letters."""
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column()
+    shown.add_column(overflow="fold")
+    for row in rows:
+        for column in columns:
+            shown.add_row(Text(column.replace("_", " "), style="dim"), cell(row.get(column)))
+        shown.add_row()
     return shown
 
 

@@ -161,8 +161,8 @@ def _show(report: EventReport) -> None:
     screen.print(Text(f"{printable(report.event_id)}: {SENTENCES[report.state]}", style="bold"))
     grid = Table.grid(padding=(0, 2))
     for part, text in report_lines(report):
-        grid.add_row(Text(part, style="dim"), Text(printable(text)))
+        grid.add_row(Text(part, style="dim"), Text(printable(text), overflow="fold"))
     decision = report.outcome.decision if report.outcome else None
     if decision is not None and (site := site_url()):
-        grid.add_row(Text("page", style="dim"), Text(f"{site}/decisions/{decision.id}"))
+        grid.add_row(Text("page", style="dim"), Text(f"{site}/decisions/{decision.id}", overflow="fold"))
     screen.print(grid)

@@ -206,7 +206,7 @@ def _exchange_text(outcome: EventOutcome, exchange: StoredExchange) -> str:
         case ExchangeState.REMOVED:
             return f"removed from the history by a reviewer, sealed until {_moment(exchange.sealed_until)}"
         case ExchangeState.NONE:
-            return "not stored: never stored, expired, or erased"
+            return "not stored: never stored, expired or erased, or changed later by an edit or a deletion"
 
 
 def _moment(at: datetime | None) -> str:

@@ -653,7 +653,7 @@ def test_an_account_without_settings_is_said_beside_its_empty_result(shell: Shel
 
 
 def test_accounts_are_listed_by_name(shell: Shell) -> None:
-    """With what each has; a misspelt name is found here."""
+    """With what each has; a misspelt name is found here, also on a narrow terminal."""
     for name in ("listed-b", "listed-a"):
         shell.run("accounts", "create", name)
     rows = [row for row in shell.run("accounts", "list").rows if row["user_id"].startswith("listed")]
@@ -661,6 +661,8 @@ def test_accounts_are_listed_by_name(shell: Shell) -> None:
     assert [row["user_id"] for row in rows] == ["listed-a", "listed-b"]
     assert (rows[0]["version"], rows[0]["on"], rows[0]["documents"]) == (1, True, 0)
     assert "listed-a" in shell.on_terminal("accounts", "list").out
+    narrow = STYLE.sub("", shell.on_terminal("accounts", "list", columns=40).out).splitlines()
+    assert ["user", "id", "listed-a"] in [line.split() for line in narrow]
 
 
 def test_an_account_is_created_careful_and_once(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -130,6 +131,18 @@ def test_a_list_of_commands_loads_none_of_them(words: list[str], code: int) -> N
 
     assert done.returncode == code
     assert not {"cli.demo.run", "cli.deployment.serve", "review.app"} & set(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_narrow_help_has_whole_names_of_options() -> None:
+    """A table of forty columns cuts them."""
+    words = [sys.executable, "-m", "cli", "up", "--help"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "40"}
+    )
+
+    assert "--no-demo-accounts" in done.stdout
+    assert "…" not in done.stdout
 
 
 def test_the_exit_codes_stand_in_the_help() -> None:
