@@ -68,7 +68,7 @@ async def no_pgvector(source: Pool) -> str:
     """What is missing in a database that cannot store vectors, and the package of its version."""
     ((version,),) = await fetch_rows(source, SERVER_VERSION)
     return (
-        "this Postgres has no pgvector 0.8 or later; install its package (Debian:"
+        "this Postgres has no pgvector 0.8 or later; install its package (apt.postgresql.org:"
         f" postgresql-{version}-pgvector for Postgres {version}) and run `hushgate migrate`"
     )
 
