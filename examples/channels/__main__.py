@@ -4,7 +4,7 @@
     ACCOUNT=corner-shop OWN_ID=corner_shop_bot TOKEN=... SIGNING_SECRET=... python -m channels telegram
 
 The receiver listens on LISTEN (127.0.0.1:8090): put it behind your TLS proxy. With HUSHGATE_URL the team
-answers in Slack, see `channels.slack_desk`. A channel that sends no requests is polled by `channels.poller`.
+answers in Slack, see `channels.slack_desk`. YouTube sends no requests: instead of a receiver a poller runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import threading
 
 from . import CHANNELS
 from .consumer import make_consumer
+from .poller import make_poller
+from .poller import run as poll
 from .receiver import make_receiver
 from .slack_desk import make_desk
 
@@ -30,9 +32,13 @@ def main() -> None:
     consumer = make_consumer()
     if desk := make_desk(consumer):
         threading.Thread(target=desk.run, daemon=True).start()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, consumer.stop)
+    if CHANNELS[sys.argv[1]].inbound is None:
+        threading.Thread(target=poll, args=(make_poller(),), daemon=True).start()
+        consumer.run()
+        return
     with make_receiver() as server:
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, consumer.stop)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"listening on port {server.server_port}", flush=True)  # noqa: T201
         consumer.run()

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -69,18 +70,29 @@ class Poller:
         return call(self.url, request, headers=youtube.RECIPE.credentials(self.token), key=request.path)
 
 
-def main() -> None:
-    """Poll until Ctrl-C."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+def make_poller() -> Poller:
+    """The poller that the environment describes."""
+    os.environ["CHANNEL"] = youtube.NAME
     url = os.environ.get("CHANNEL_URL", youtube.RECIPE.url)
-    with redis.Redis.from_url(redis_url()) as client:
-        poller = Poller(client, setup(), url=url, token=setting("TOKEN"))
+    return Poller(redis.Redis.from_url(redis_url()), setup(), url=url, token=setting("TOKEN"))
+
+
+def run(poller: Poller) -> None:
+    """Poll until the process ends."""
+    with poller.redis:
         while True:
             try:
                 LOG.info("%d new events", poller.poll(datetime.now(UTC)))
             except (TryLater, SendRefused, PayloadError, redis.RedisError) as error:
                 LOG.warning("no poll: %s", error)
             time.sleep(POLL_S)
+
+
+def main() -> None:
+    """Poll until Ctrl-C."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    with suppress(KeyboardInterrupt):
+        run(make_poller())
 
 
 if __name__ == "__main__":

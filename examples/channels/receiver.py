@@ -145,7 +145,7 @@ def make_receiver() -> Receiver:
     """The receiver that the environment describes."""
     channel = recipe()
     if channel.inbound is None:
-        raise SystemExit("CHANNEL: this channel sends no requests; poll it")
+        raise SystemExit("CHANNEL: this channel sends no requests; run python -m channels.poller")
     host, _, port = (listen := os.environ.get("LISTEN", "127.0.0.1:8090")).rpartition(":")
     if not port.isdecimal():
         raise SystemExit(f"LISTEN: expected HOST:PORT, got {listen!r}")

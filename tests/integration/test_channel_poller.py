@@ -106,10 +106,13 @@ def test_a_reply_without_an_answer_is_no_event_until_its_id_is_known(
         assert published(valkey)[1:] == [("agent_message", f"{ANN}.9studio")]
 
 
-def test_it_runs_as_it_stands(valkey: Redis, redis_url: str, channel: FakeChannel) -> None:
-    """As a process, by its variables."""
-    environment = {"REDIS_URL": redis_url, "CHANNEL_URL": channel.url, "OWN_ID": "UCshop"}
-    with channel_program("poller", **environment):
+@pytest.mark.parametrize("program", [("poller",), ("__main__", "youtube")])
+def test_it_runs_as_it_stands(
+    valkey: Redis, redis_url: str, channel: FakeChannel, program: tuple[str, ...]
+) -> None:
+    """As a process, by its variables; CHANNEL is none of them."""
+    environment = {"REDIS_URL": redis_url, "CHANNEL_URL": channel.url, "OWN_ID": "UCshop", "CHANNEL": ""}
+    with channel_program(*program, **environment):
         eventually(lambda: len(published(valkey)) == 3, "the comments")
 
 
