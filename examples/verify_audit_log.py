@@ -27,6 +27,8 @@ def sha256(*parts: bytes) -> bytes:
 
 def signed_root(text: str, verifier_key: str) -> tuple[int, bytes]:
     """Size and root of a C2SP checkpoint; an error without a signature of the key."""
+    if verifier_key.count("+") < 2:
+        raise ValueError("VERIFIER_KEY: expected name+id+key, as `hushgate audit-log key` prints it")
     name, _, key = verifier_key.split("+", 2)
     public = base64.b64decode(key)[1:]  # the first byte names Ed25519
     body, _, signatures = text.partition("\n\n")

@@ -1,4 +1,5 @@
-// Vercel AI SDK 7: a middleware that checks each message before the model is asked, and each text before it is used.
+// Vercel AI SDK 7, Node 22 or later: a middleware that checks each message before the model is asked, and each text
+// before it is used.
 // A stream is checked whole: its text comes at once, after the verdict.
 import { simulateStreamingMiddleware, wrapLanguageModel } from "ai";
 import { check } from "./check.mjs";

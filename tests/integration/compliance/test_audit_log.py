@@ -381,6 +381,8 @@ def test_others_verify_an_export_and_a_proof_with_one_script(url: str, shell: Sh
     assert (code, said) == (1, f"not verified: position {LIMITS}: the row does not fit its hash\n")
     code, said = script(shell, "cut.ndjson", "".join(exported.splitlines(keepends=True)[:-1]), key)
     assert (code, said) == (1, f"not verified: expected the leaves 0 to {leaves - 1}, got {leaves - 1}\n")
+    code, said = script(shell, "proof.json", proof, "KEY")
+    assert (code, said.partition(" as")[0]) == (1, "not verified: VERIFIER_KEY: expected name+id+key,")
     asked = subprocess.run(
         [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, check=False
     )
