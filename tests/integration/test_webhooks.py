@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -306,6 +307,20 @@ async def test_a_bad_receiver_has_a_named_error(  # noqa: PLR0917  # fixtures
     assert len(receiver.requests) == 1
     assert (found.error, found.status, found.may_have_arrived) == expected
     assert found.state == "waiting"
+
+
+async def hints_without_end(_: Request) -> bytes:
+    """More interim answers than a head may have."""
+    return b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 8_000
+
+
+async def test_an_answer_without_end_is_broken_off(clock: Clock) -> None:
+    """Before the limit of the attempt: parsing it would take all the time of the process."""
+    endless = Receiver(says=hints_without_end, keeps_open=True)
+    async with receiving(endless), WebhookSender(loopback=True, now=clock.now, limit_s=5) as sender:
+        result = await sender.send(endless.url, b"{}", {})
+
+    assert (result.error, result.status) == ("broken_off", None)
 
 
 async def ends_in_its_head(_: Request) -> bytes:
@@ -635,6 +650,32 @@ async def test_a_dead_endpoint_delays_no_other(
 
         assert len(receiver.ids()) == 100
         assert len(dead.requests) == 3 * QueueLimits().per_endpoint
+
+
+async def test_a_name_that_hangs_takes_one_thread(
+    receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many attempts wait for it; another name is looked up meanwhile."""
+    answered = Event()
+
+    def lookup(host: str, port: int) -> list[tuple[Any, ...]]:
+        if host == "dead.localhost":
+            answered.wait()
+        return look_up("127.0.0.1", port)
+
+    monkeypatch.setattr("worker.adapters.webhook_sender.LOOKUPS", 2)
+    async with WebhookSender(loopback=True, now=clock.now, lookup=lookup, limit_s=1) as sender:
+        urls = [receiver.url.replace("127.0.0.1", f"{name}.localhost") for name in ("dead", "live")]
+        dead = [asyncio.create_task(sender.send(urls[0], b"{}", {})) for _ in range(3)]
+        await asyncio.sleep(0)  # the three wait for their name
+        live = await sender.send(urls[1], b"{}", {})
+        ended = await asyncio.gather(*dead)
+        answered.set()
+        recovered = await sender.send(urls[0], b"{}", {})
+
+    assert live.error is None
+    assert {each.error for each in ended} == {"timeout"}
+    assert recovered.error is None
 
 
 async def test_a_hanging_and_a_failed_request_slow_nothing_down(

@@ -28,6 +28,11 @@ class AnswerHead:
             self._bytes += data[: HEAD_BYTES - len(self._bytes)]
 
     @property
+    def is_full(self) -> bool:
+        """Whether as much was recorded as is kept: an answer ends within that, or never."""
+        return len(self._bytes) >= HEAD_BYTES
+
+    @property
     def status(self) -> int | None:
         """The status of the answer; None before its line is complete, and for interim answers."""
         found = STATUS.match(self._bytes, self._start())
@@ -72,6 +77,8 @@ class RecordingHandler(ResponseHandler):
         self._head = CURRENT.get()
 
     def data_received(self, data: bytes) -> None:
-        """Record, then parse."""
+        """Record, then parse; parsing an endless answer would take all the time of the process."""
         self._head.add(data)
         super().data_received(data)
+        if self._head.is_full and self.transport is not None:
+            self.transport.abort()

@@ -28,8 +28,9 @@ ATTEMPT_S: Final = 20.0
 """Limit of one attempt, from the look-up of the name to the end of the answer."""
 ANSWER_BYTES: Final = 1024
 """How much of an answer's body is read and kept for display."""
-LOOKUPS: Final = 32
-"""Concurrent look-ups of names, on threads of their own: a name server that hangs delays nothing else."""
+LOOKUPS: Final = 128
+"""Concurrent look-ups of names, on threads of their own: a name server that hangs delays nothing else. A name
+takes one thread, however many attempts wait for it."""
 
 Lookup = Callable[[str, int], list[tuple[Any, ...]]]
 
@@ -188,6 +189,7 @@ class CheckedResolver(AbstractResolver):
         self._threads = threads
         self._lookup = lookup
         self._loopback = loopback
+        self._running: dict[tuple[str, int], asyncio.Future[list[tuple[Any, ...]]]] = {}
 
     async def resolve(
         self,
@@ -201,7 +203,7 @@ class CheckedResolver(AbstractResolver):
             ForbiddenAddress: one of them is not of the public internet.
             OSError: the name has none.
         """
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, host, port)
+        found = await asyncio.shield(self._looked_up(host, port))
         for each in found:
             try:
                 check_address(ip_address(each[4][0]), loopback=self._loopback)
@@ -218,6 +220,20 @@ class CheckedResolver(AbstractResolver):
             )
             for each in found
         ]
+
+    def _looked_up(self, host: str, port: int) -> asyncio.Future[list[tuple[Any, ...]]]:
+        """The look-up of the name that runs, or a new one; it ends after attempts that wait no longer."""
+        if (running := self._running.get((host, port))) is None:
+            loop = asyncio.get_running_loop()
+            running = loop.run_in_executor(self._threads, self._lookup, host, port)
+            self._running[host, port] = running
+            running.add_done_callback(lambda done: self._end_lookup(host, port, done))
+        return running
+
+    def _end_lookup(self, host: str, port: int, done: asyncio.Future[list[tuple[Any, ...]]]) -> None:
+        del self._running[host, port]
+        if not done.cancelled():
+            done.exception()  # no attempt may wait for it any more, and asyncio would log it
 
     async def close(self) -> None:
         """Close nothing: the sender ends the threads."""
