@@ -137,7 +137,7 @@ def _irrelevant_answer(request: ChatRequest) -> SandboxAnswer:
     found = furthest_extract(request.question, request.passages)
     if found is None:
         return _honest_answer(request)
-    return SandboxAnswer(outcome=FaultKind.IRRELEVANT, text=f"{found.text} [{found.number}]")
+    return SandboxAnswer(outcome=FaultKind.IRRELEVANT.value, text=f"{found.text} [{found.number}]")
 
 
 def _honest_answer(request: ChatRequest) -> SandboxAnswer:

@@ -67,11 +67,17 @@ async def test_a_hang_is_seen_as_a_timeout(client: AsyncOpenAI, sandbox: Sandbox
         ("ungrounded", r"Yes, absolutely\.[^\[]*"),
     ],
 )
-async def test_a_wrong_reply_is_wrong_in_its_own_way(client: AsyncOpenAI, fault: str, expected: str) -> None:
-    """A word behind the answer; a cited sentence about something else; a claim without a citation."""
+async def test_a_wrong_reply_is_wrong_in_its_own_way(
+    client: AsyncOpenAI, sandbox: SandboxHandle, fault: str, expected: str
+) -> None:
+    """A word behind the answer; a cited sentence about something else; a claim without a citation.
+
+    It is counted as such.
+    """
     text = await reply(client, f"When do you open? [[sandbox:llm={fault}]]") or ""
 
     assert re.fullmatch(expected, text), text
+    assert _table(sandbox, "outcomes")["chat"] == {fault.partition("=")[0]: 1}
 
 
 async def test_moderation_flags_in_the_category_of_a_marker(client: AsyncOpenAI) -> None:
