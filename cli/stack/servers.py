@@ -145,11 +145,14 @@ class Stack:
         data = self.redis_folder
         data.mkdir(mode=0o700, exist_ok=True)  # its append-only file holds what users wrote
         users = data / "users.acl"
-        users.write_text(REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest()))
+        with data_folder.usable(self._folder):
+            users.write_text(
+                REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest())
+            )
         first = self._valkey is None
         try:
             self._valkey = _started_valkey(data, users, self._redis_port)
-        except (OSError, ValkeyServerStartupError):
+        except ConfigurationError:
             if not (first and self._redis_port):
                 raise
             self._valkey = _started_valkey(data, users, None)  # that port was taken meanwhile
@@ -214,10 +217,19 @@ class Stack:
 
 
 def _started_valkey(data: Path, users: Path, port: int | None) -> ValkeyServer:
-    """Valkey on these files; None: on a free port."""
+    """Valkey on these files; None: on a free port.
+
+    Raises:
+        ConfigurationError: the server ended, or the port is in use; the end of its log says why.
+    """
     config = REDIS_CONFIG | {"aclfile": str(users)}
-    server = ValkeyServer(port=port or _free_port(), data_dir=data, persist=True, config=config)
-    server.start(timeout=VALKEY_START_S)
+    try:
+        server = ValkeyServer(port=port or _free_port(), data_dir=data, persist=True, config=config)
+        server.start(timeout=VALKEY_START_S)
+    except (OSError, ValkeyServerStartupError) as error:
+        why, *log = str(error).splitlines()  # the name of the log, then its lines; none on a full disk
+        last = log[-1] if log[1:] else ""
+        raise ConfigurationError(f"Valkey: expected a server that starts; {why} {last}".strip()) from error
     return server
 
 

