@@ -415,6 +415,7 @@ async def test_a_wait_in_an_unusable_answer_is_kept(
         (("https://mapped.example/", "::ffff:127.0.0.1"), "address_refused"),
         (("https://localhost:1/", ""), "address_refused"),
         (("https://nothing.invalid/", ""), "name_not_resolved"),
+        (("https://two..dots/", ""), "name_not_resolved"),
     ],
 )
 async def test_a_name_of_a_forbidden_address_is_refused(

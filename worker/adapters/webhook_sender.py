@@ -249,7 +249,7 @@ def _failure(error: Exception) -> AttemptResult:
     match error:
         case _ if isinstance(cause, ForbiddenAddress):
             return AttemptResult(error=AttemptError.ADDRESS_REFUSED, answer=str(cause))
-        case aiohttp.ClientConnectorDNSError():
+        case aiohttp.ClientConnectorDNSError() | UnicodeError():  # a label of too many characters
             kind = AttemptError.NAME_NOT_RESOLVED
         case aiohttp.ClientSSLError() | aiohttp.ServerFingerprintMismatch():
             kind = AttemptError.TLS
