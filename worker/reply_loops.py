@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Final
 
+from worker.assessment.policies.texts import texts
 from worker.endings import Ending, silent_ending
 from worker.model import Account, Event, Json, Message, MessageRole, WriterSign
 from worker.reasons import Reason
@@ -91,10 +92,14 @@ def is_declared(metadata: Mapping[str, Json]) -> bool:
     return False
 
 
+DISCLOSED: Final = tuple(texts("disclosure").values())
+"""How the first reply of another Hushgate begins, unless its account has texts of its own."""
+
+
 def is_automatic(text: str) -> bool:
     """Whether a text, as an answer to the AI, is an automatic reply."""
     start = text[:FIRST_CHARS]
-    return STATED.search(start) is not None or AWAY.search(start) is not None
+    return start.startswith(DISCLOSED) or STATED.search(start) is not None or AWAY.search(start) is not None
 
 
 SHORTEST_REPEATED: Final = 12

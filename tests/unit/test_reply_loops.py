@@ -65,6 +65,7 @@ AUTOMATIC = (
     "Ваше обращение принято, номер 8841.",
     "本日は不在にしております。", "أنا خارج المكتب حتى يوم الاثنين", "Bu otomatik bir yanıttır.",
     "Chúng tôi đã nhận được tin nhắn của bạn và sẽ phản hồi sớm.",
+    "You are writing with an AI assistant.\n\nWe open at nine.", "Hier antwortet ein KI-Assistent.\n\nJa.",
 )  # fmt: skip
 
 
