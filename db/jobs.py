@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.review_tables import job_parts, jobs
-from db.rows import Row, all_rows, changed_rows, first_row, from_row
+from db.rows import Row, all_rows, changed_rows, first_row, from_row, is_known
 
 STALE: Final = timedelta(seconds=20)
 """A server without a step for this long counts as dead; a step takes a second or two."""
@@ -74,6 +74,9 @@ class Job:
     def ended(self) -> bool:
         """True when the job is done, failed or cancelled."""
         return self.state in ENDED
+
+
+KNOWN: Final = sa.select(jobs).where(is_known(jobs.c.kind, JobKind), is_known(jobs.c.state, JobState))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +172,13 @@ async def cancel_job(connection: Connection, job_id: UUID) -> None:
 
 async def get_job(connection: Connection, job_id: UUID) -> Job | None:
     """A job, or None."""
-    row = await first_row(connection, sa.select(jobs).where(jobs.c.id == job_id))
+    row = await first_row(connection, KNOWN.where(jobs.c.id == job_id))
     return _job(row) if row else None
 
 
 async def list_jobs(connection: Connection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
     """A person's jobs, newest first."""
-    query = sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc())
+    query = KNOWN.where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc())
     return tuple(_job(row) for row in await all_rows(connection, query.limit(limit)))
 
 

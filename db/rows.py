@@ -68,6 +68,11 @@ def account_parameters(accounts: Sequence[str] | None) -> dict[str, object]:
     return {"every": accounts is None, "accounts": list(accounts or ())}
 
 
+def is_known(column: sa.ColumnElement[str], kind: type[StrEnum]) -> sa.ColumnElement[bool]:
+    """Whether this release knows a stored word; before a rollback a newer one may have stored others."""
+    return column.in_([each.value for each in kind])
+
+
 def from_row(shape: type[Shape], row: Mapping[str, Any]) -> Shape:
     """A row as a dataclass: words as their enum, arrays as tuples; columns without a field are left out."""
     read = {

@@ -14,7 +14,7 @@ from db.connection import Connection
 from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
 from db.people.tables import invitations, people, person_roles
-from db.rows import Row, all_rows, changed_rows, first_row, from_row
+from db.rows import Row, all_rows, changed_rows, first_row, from_row, is_known
 
 VALID_FOR: Final = timedelta(days=7)
 _TABLE: Final = invitations.c
@@ -124,7 +124,7 @@ async def _withdraw(connection: Connection, which: sa.ColumnElement[bool], now: 
 
 
 def _open(now: datetime) -> sa.ColumnElement[bool]:
-    unanswered = _TABLE.accepted_at.is_(None) & _TABLE.withdrawn_at.is_(None)
+    unanswered = _TABLE.accepted_at.is_(None) & _TABLE.withdrawn_at.is_(None) & is_known(_TABLE.role, Role)
     return unanswered & (_TABLE.expires_at > now) & _INVITER_ADMINISTERS
 
 

@@ -43,7 +43,10 @@ class ListLayout:
 
 
 def layout_from_row(row: Row) -> ListLayout:
-    """The layout in a row of ``people``; columns of a later release are left out."""
+    """The layout in a row of ``people``; columns and an order of a later release are left out."""
     names = row["list_columns"]
     columns = USUAL if names is None else tuple(each for each in ListColumn if each.value in names)
-    return ListLayout(columns=columns, order=ListOrder(row["list_order"]))
+    return ListLayout(
+        columns=columns,
+        order=next((each for each in ListOrder if each == row["list_order"]), ListOrder.NEWEST),
+    )

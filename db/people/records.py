@@ -198,7 +198,8 @@ async def grant_role(connection: Connection, person_id: UUID, wanted: RoleGrant,
 
 
 def _grants(row: Row) -> tuple[RoleGrant, ...]:
-    return tuple(_grant(*each) for each in row["grants"] or ())
+    """The roles that this release knows; a role of a newer one gives no right."""
+    return tuple(_grant(*each) for each in row["grants"] or () if each[1] in set(Role))
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from db.connection import Connection
 from db.identifiers import uuid_at
 from db.review_tables import queues
 from db.reviews.rulings import ReviewRejected
-from db.rows import Row, account_parameters, all_rows, changed_rows, first_row, from_row
+from db.rows import Row, account_parameters, all_rows, changed_rows, first_row, from_row, is_known
 
 
 class QueueKind(StrEnum):
@@ -173,13 +173,15 @@ ADD: Final = sa.text("""
 
 async def list_open_queues(connection: Connection) -> tuple[Queue, ...]:
     """Open queues, in the order they were opened."""
-    query = sa.select(queues).where(queues.c.closed_at.is_(None)).order_by(queues.c.created_at, queues.c.name)
+    query = sa.select(queues).where(queues.c.closed_at.is_(None), is_known(queues.c.kind, QueueKind))
+    query = query.order_by(queues.c.created_at, queues.c.name)
     return tuple(_queue(row) for row in await all_rows(connection, query))
 
 
 async def get_queue(connection: Connection, queue_id: UUID) -> Queue | None:
     """A queue by its id, closed or not."""
-    row = await first_row(connection, sa.select(queues).where(queues.c.id == queue_id))
+    query = sa.select(queues).where(queues.c.id == queue_id, is_known(queues.c.kind, QueueKind))
+    row = await first_row(connection, query)
     return _queue(row) if row else None
 
 

@@ -14,11 +14,14 @@ import pytest
 from cli.stack import Stack
 from db.backup.dump import restore_database
 from db.schema import migrate
+from review.http.visit import SESSION_COOKIE
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.migration_rules import VERSIONS, problems, reason, watched
 from tests.support.record_release import save
 from tests.support.release_statements import RELEASES, repeat, worker_statements
+from tests.support.review_world import SAMPLES, World
+from tests.support.reviewing import site
 from tests.support.running import eventually
 from tests.support.schema import schema_of
 
@@ -196,3 +199,31 @@ def test_a_statement_that_narrows_or_blocks_is_found(statement: str, what: str |
     found = problems([statement], frozenset({"outbox", "ai_rules"}))
 
     assert [each.partition(":")[0] for each in found] == ([what] if what else [])
+
+
+OF_A_NEWER_RELEASE = (
+    *(("queues", "kind"), ("jobs", "kind"), ("jobs", "state"), ("invitations", "role")),
+    *(("person_roles", "role"), ("people", "list_order")),
+)
+
+
+@pytest.mark.parametrize(("table", "column"), OF_A_NEWER_RELEASE)
+def test_pages_open_beside_what_only_a_newer_release_knows(url: str, table: str, column: str) -> None:
+    """After a rollback: a row of a newer kind is left out, a role of one gives no right."""
+    with World(url, "acme") as world, site(url) as visitor, psycopg.connect(url, autocommit=True) as owner:
+        person = world.person(("*", "lead"), ("*", "account_admin"))
+        for sample in ("queue_id", "job_id", "invitation_id"):
+            SAMPLES[sample](world, person)
+        person_of_newer = world.person(("acme", "viewer"))
+        checks = "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'c'"
+        for (name,) in owner.execute(checks, (table,)).fetchall():
+            owner.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        only = {"person_roles": "person_id = %s", "people": "id = %s"}.get(table, "%s IS NOT NULL")
+        chosen = person_of_newer if table == "person_roles" else person
+        changed = owner.execute(f"UPDATE {table} SET {column} = 'newer' WHERE {only}", (chosen,)).rowcount
+        client = visitor().client
+        client.cookies.set(SESSION_COOKIE, world.session(person), domain="127.0.0.1")
+        statuses = {path: client.get(path).status_code for path in ("/", "/queues", "/jobs", "/people")}
+
+    assert changed > 0
+    assert set(statuses.values()) == {200}, statuses
