@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -41,7 +41,7 @@ class AnswerPanel:
 
     Attributes:
         held: texts of the AI that were not sent; without the texts for people who may not read them.
-        answers: people's answers, oldest first.
+        answers: people's answers, oldest first; without the drafts beside them as above.
         moved_on: what happened in the conversation since, as a sentence; empty: nothing.
         may_answer: the person may answer now.
         expired: the reply waited for approval longer than the message may be old.
@@ -99,6 +99,8 @@ def answer_panel(visit: Visit, row: DecisionRow, found: Answering, *, blind: boo
     """The panel of what was read; ``blind``: for a person who holds the decision in a queue."""
     may_review = visit.may(Right.REVIEW, row["user_id"])
     answers, since = ((), None) if blind else (found.answers, found.since)
+    if not may_review:  # a draft that was not sent, as those of ``held``
+        answers = tuple(replace(each, draft=None) for each in answers)
     standing = standing_answer(answers)
     is_open = is_answerable(row) and (standing is None or standing.dismissed)
     late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.held.texts)

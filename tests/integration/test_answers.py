@@ -475,7 +475,12 @@ def test_only_reviewers_read_drafts_and_each_reading_is_logged(desk: Desk, revie
         " has_table_privilege('hushgate_worker', 'held_drafts', 'INSERT') AS writes"
     )
 
+    answer(reviewer, row, form_of(reviewer, row), action="write", text="From nine.")
+    beside = [each.get(f"/decisions/{row['id']}/case").text for each in (viewer, reviewer)]
+
     assert [held["text"] in each for each in seen] == [False, True]
+    assert [held["text"] in each for each in beside] == [False, True]
+    assert all("From nine." in each for each in beside)
     assert "kept sealed until" in seen[0]
     assert refused.status_code == 403
     assert [each["detail"] for each in logged] == [{"drafts": 1}, {"drafts": 1}]
