@@ -135,7 +135,7 @@ def bare_message(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
     if not isinstance(record.msg, str):
         event["event"] = type(record.msg).__name__
     elif record.name.startswith(PLAIN_LOGGERS):
-        event["event"] = _filled(record.msg, arguments)
+        event["event"] = _filled(record.msg, _without_stacks(arguments))
     elif arguments:
         event["event"] = _filled(record.msg, _harmless(arguments))
     else:
@@ -148,6 +148,13 @@ def _harmless(arguments: object) -> object:
     if isinstance(arguments, Mapping):
         return {name: value if name in PLAIN_ARGUMENTS else _safe(value) for name, value in arguments.items()}
     return tuple(_safe(value) for value in (arguments if isinstance(arguments, tuple) else (arguments,)))
+
+
+def _without_stacks(arguments: object) -> object:
+    """Arguments without the lines of a stack, which Beat adds to an error beside its traceback."""
+    if not isinstance(arguments, tuple):
+        return arguments
+    return tuple(HIDDEN if isinstance(each, list) else each for each in arguments)
 
 
 def _filled(template: str, arguments: Any) -> str:

@@ -42,6 +42,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
         ("celery.worker", "%d events", (SAID,), "%d events"),
         ("celery.worker", "too %s %s", (1,), "too %s %s"),
         ("celery.beat", "Sending due task %s (%s)", ("deliver", "hushgate.deliver"), "task deliver (hush"),
+        ("celery.beat", "Message Error: %s\n%s", ("full", [f"  File x\n {SAID}"]), "Message Error: full\n…"),
         ("asyncio", f"Task exception was never retrieved\nfuture: <Task {SAID}>", (), "never retrieved"),
         ("asyncio", f"Exception in callback f('{SAID}')", (), "Exception in callback f"),
         ("celery.gossip", ValueError(SAID), (), "ValueError"),
