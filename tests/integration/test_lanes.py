@@ -571,6 +571,17 @@ async def test_an_entry_without_data_runs_in_a_lane_of_its_own(redis: Redis, wor
     assert await finish(lanes, grant) is None
 
 
+async def test_the_last_field_data_of_an_entry_counts(redis: Redis, worker: NewWorker) -> None:
+    """As for explain and erasure, which read the fields into a table."""
+    lanes = await worker("a")
+    client: Any = redis
+    await client.execute_command("XADD", STREAM, "*", "data", "first", "data", "last")
+    grant = await only_grant(lanes)
+    ((_, fields),) = await client.xrange(STREAM)
+
+    assert grant.payload == fields[b"data"] == b"last"
+
+
 @pytest.mark.parametrize(
     "payload",
     [

@@ -123,8 +123,9 @@ local function enqueue(lane, account)
   return added
 end
 
+-- The last field `data`: the one that clients see that read the fields of an entry into a table.
 local function field_data(fields)
-  for i = 1, #fields, 2 do
+  for i = #fields - 1, 1, -2 do
     if fields[i] == 'data' then return fields[i + 1] end
   end
   return nil
