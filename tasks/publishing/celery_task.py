@@ -29,6 +29,9 @@ PASSING: Final = (
 PAUSES_S: Final = (0.5, 1.0, 2.0)
 """Before each further try in one run of the task; after the last try the broker has the task again."""
 
+TOO_DEEP: Final = b'"an event that is nested too deeply to be written"'
+"""What is appended, and becomes a dead letter, in place of an event that only Celery's reader can hold."""
+
 
 @shared_task(name="hushgate.publish", bind=True, ignore_result=False)
 def publish_event(task: Any, event: Any) -> str:
@@ -45,7 +48,10 @@ def publish_event(task: Any, event: Any) -> str:
     if isinstance(event, dict) and "specversion" not in event and event.get("event_id") is None:
         event = event | {"event_id": task.request.id}
     settings = task.app.hushgate_settings
-    payload = written(event, _plain)
+    try:
+        payload = written(event, _plain)
+    except RecursionError:
+        payload = TOO_DEEP
     entry_id = _append_patiently(settings, payload)
     checked(payload)
     return entry_id

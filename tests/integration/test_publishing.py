@@ -149,6 +149,17 @@ def test_what_is_no_event_fails_the_task_and_is_kept(
     assert on_stream(valkey) == [sent]
 
 
+def test_an_event_too_deep_to_be_written_is_a_dead_letter(redis_url: str, valkey: Redis) -> None:
+    """Celery reads deeper messages than a task can write; without an entry no worker would count it."""
+    metadata: list[Any] = []
+    for _ in range(5_000):
+        metadata = [metadata]
+    with pytest.raises(PayloadRejected, match="got a JSON string"):
+        run_task(redis_url, GOOD | {"metadata": metadata})
+
+    assert on_stream(valkey) == ["an event that is nested too deeply to be written"]
+
+
 def test_half_an_emoji_is_appended_as_redis_can_parse_it(valkey: Redis, redis_url: str) -> None:
     """From the function as an object or bytes, and from the task; the lane is the conversation's."""
     half = GOOD | {"conversation_id": "c\ud83d"}
