@@ -120,8 +120,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 def _post(url: str, body: bytes) -> None:
     headers = {"Content-Type": "application/json", "User-Agent": f"hushgate/{__version__}"}
     request = urllib.request.Request(url, body, headers)  # noqa: S310  # the setting accepts http and https only
-    with urllib.request.build_opener(_NoRedirect).open(request, timeout=REACH_S) as answer:
-        answer.read()
+    urllib.request.build_opener(_NoRedirect).open(request, timeout=REACH_S).close()  # the status says it all
 
 
 log = structlog.get_logger(__name__)

@@ -46,13 +46,13 @@ class Receiver:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A receiver of webhooks on loopback."""
+    """A receiver of webhooks on loopback; the bodies that its answers announce never come."""
     found = Receiver()
 
     def answer(asked: Asked) -> Answer:
         if found.status == 200:
             found.posted.append(asked.json)
-        return found.status, {"Location": "/elsewhere"}, b""
+        return found.status, {"Location": "/elsewhere", "Content-Length": "100000"}, b""
 
     with http_server(answer) as (url, _):
         found.url = f"{url}{PATH}"
