@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -44,11 +44,18 @@ class PollerLimits:
     """Limits of one poller.
 
     Attributes:
-        attempts: at the same time, of all endpoints; hanging endpoints hold one each.
+        attempts: at the same time, of all endpoints; while more than half run, each endpoint may have one, so
+            that no account with many endpoints that hang takes all.
     """
 
     attempts: int = 500
     queue: QueueLimits = field(default_factory=QueueLimits)
+
+    def of_look(self, running: int) -> tuple[int, QueueLimits]:
+        """How many attempts a look may begin while so many run, and the limits of each endpoint."""
+        if (free := self.attempts // 2 - running) > 0:
+            return free, self.queue
+        return self.attempts - running, replace(self.queue, per_endpoint=1)
 
 
 class WebhookPoller:
@@ -107,11 +114,11 @@ class WebhookPoller:
             await self._refresh()
         while await queue.fan_out(self._pool, BATCH, self._now()) == BATCH:
             pass
-        free = self._limits.attempts - len(self._attempts.running)
+        free, limits = self._limits.of_look(len(self._attempts.running))
         if free <= 0:
             return 0
         claimed = await queue.claim_due(
-            self._pool, min(free, BATCH), self._now(), self._limits.queue, seconds=self._seconds
+            self._pool, min(free, BATCH), self._now(), limits, seconds=self._seconds
         )
         for each in claimed.deliveries:
             work = partial(self._deliver, each, begin_by=claimed.looked_s + BEGIN_WITHIN_S)

@@ -653,6 +653,28 @@ async def test_a_dead_endpoint_delays_no_other(
         assert len(dead.requests) == 3 * QueueLimits().per_endpoint
 
 
+async def test_many_hanging_endpoints_leave_a_place_to_another(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Three could take all attempts; from half of these on, each endpoint has one."""
+    sender = WebhookSender(loopback=True, now=clock.now)
+    running = WebhookPoller(source, sender, now=clock.now, limits=PollerLimits(attempts=16))
+    async with receiving(Receiver(says=hang)) as dead, running._sender:
+        hanging, healthy = new_account(), new_account()
+        for _ in range(3):
+            await add_endpoint(people, hanging, dead.url)
+        await add_endpoint(people, healthy, receiver.url)
+        await add_events(source, hanging, *(f"c{number}" for number in range(10)))
+        for _ in range(3):
+            await running.look()
+        await add_events(source, healthy, "c1")
+        await running.look()
+        await receiver.count(1)
+        await cancel_all(running._attempts.running)
+
+    assert len(receiver.requests) == 1
+
+
 async def test_a_name_that_hangs_takes_one_thread(
     receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
