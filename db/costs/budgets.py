@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -11,7 +10,9 @@ from db.pool import Pool, fetch_rows, fetch_value
 from worker.model import NANO, Account, BudgetPeriod, BudgetReached
 
 SPENT: Final = """
-    SELECT grain, sum(nano_usd)::bigint, sum(unpriced_tokens)::bigint FROM account_costs
+    SELECT grain, sum(nano_usd)::bigint, sum(unpriced_tokens)::bigint,
+        coalesce(sum(decisions) FILTER (WHERE purpose = 'completion'), 0)::bigint
+    FROM account_costs
     WHERE user_id = %(user_id)s
         AND (grain = 'day' AND start = %(day)s OR grain = 'month' AND start = %(month)s)
     GROUP BY grain
@@ -24,12 +25,17 @@ NOTE: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What an account has spent, US dollars; the tokens without a price are not in it."""
+    """What an account has spent, US dollars; the tokens without a price are not in it.
+
+    Attributes:
+        month_drafted: decisions of the month that asked a language model for a reply.
+    """
 
     day_usd: float
     month_usd: float
     day_unpriced: int
     month_unpriced: int
+    month_drafted: int
 
 
 async def load_spent(source: Pool, user_id: str, day: date) -> Spent:
@@ -39,20 +45,20 @@ async def load_spent(source: Pool, user_id: str, day: date) -> Spent:
         StorageUnavailable: it could not be read.
     """
     values = {"user_id": user_id, "day": day, "month": BudgetPeriod.MONTH.start(day)}
-    found = {grain: (nano / NANO, tokens) for grain, nano, tokens in await fetch_rows(source, SPENT, values)}
-    day_usd, day_unpriced = found.get(BudgetPeriod.DAY, (0.0, 0))
-    month_usd, month_unpriced = found.get(BudgetPeriod.MONTH, (0.0, 0))
+    found = {grain: row for grain, *row in await fetch_rows(source, SPENT, values)}
+    day_nano, day_unpriced, _ = found.get(BudgetPeriod.DAY, (0, 0, 0))
+    month_nano, month_unpriced, drafted = found.get(BudgetPeriod.MONTH, (0, 0, 0))
     return Spent(
-        day_usd=day_usd, month_usd=month_usd, day_unpriced=day_unpriced, month_unpriced=month_unpriced
+        day_usd=day_nano / NANO,
+        month_usd=month_nano / NANO,
+        day_unpriced=day_unpriced,
+        month_unpriced=month_unpriced,
+        month_drafted=drafted,
     )
 
 
 def reached(account: Account, spent: Spent, day: date) -> tuple[BudgetReached, ...]:
     """The budgets of an account that are spent."""
-    limits: Sequence[tuple[BudgetPeriod, float | None, float]] = (
-        (BudgetPeriod.DAY, account.budget_day_usd, spent.day_usd),
-        (BudgetPeriod.MONTH, account.budget_month_usd, spent.month_usd),
-    )
     return tuple(
         BudgetReached(
             period=period,
@@ -61,9 +67,27 @@ def reached(account: Account, spent: Spent, day: date) -> tuple[BudgetReached, .
             spent_usd=used,
             action=account.budget_action,
         )
-        for period, budget, used in limits
-        if budget is not None and used >= budget
+        for period, budget, used in _used(account, spent)
+        if used >= budget
     )
+
+
+def affordable(account: Account, spent: Spent) -> int | None:
+    """Further drafted decisions that the budgets pay for, at the month's mean cost; None: none had a cost.
+
+    Raises:
+        ValueError: the account has no budget.
+    """
+    left_usd = min(budget - used for _, budget, used in _used(account, spent))
+    return int(left_usd * spent.month_drafted / spent.month_usd) if spent.month_usd else None
+
+
+def _used(account: Account, spent: Spent) -> list[tuple[BudgetPeriod, float, float]]:
+    limits = (
+        (BudgetPeriod.DAY, account.budget_day_usd, spent.day_usd),
+        (BudgetPeriod.MONTH, account.budget_month_usd, spent.month_usd),
+    )
+    return [(period, budget, used) for period, budget, used in limits if budget is not None]
 
 
 async def note_crossing(source: Pool, user_id: str, found: BudgetReached) -> bool:

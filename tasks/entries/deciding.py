@@ -92,12 +92,11 @@ class Decider:
             StorageUnavailable: nothing was decided; safe to repeat.
         """
         looked_up = LookedUp(stored)
-        case = book.settings.case(
-            edited_first(event, stored), stored.conversation, await self.spending.budget(book.account)
-        )
+        budget = await self.spending.state(book.account)
+        case = book.settings.case(edited_first(event, stored), stored.conversation, budget.reached)
         await self.storage.wait_until_open()
         begun = await self.overload.begin(case)
-        decision = await self._decided(begun.case, book, looked_up.given)
+        decision = await self._decided(begun.case, book, looked_up.given, budget.at_once)
         self.overload.ended(begun, decision)
         return decision if self.traces is None else replace(decision, trace=self.traces.context(decision))
 
@@ -112,11 +111,16 @@ class Decider:
         case = book.settings.case(event, conversation, await self.spending.budget(book.account))
         return await self._decided(case, book, given)
 
-    async def _decided(self, case: EventCase, book: Rulebook, given: GivenPorts) -> Decision:
+    async def _decided(
+        self, case: EventCase, book: Rulebook, given: GivenPorts, at_once: int | None = None
+    ) -> Decision:
         async with (
             self.models.in_use() as connected,
-            self.limits.limited_ports(case.event, case.account, given(connected)) as ports,
+            self.limits.limited_ports(case.event, case.account, given(connected), at_once) as limited,
         ):
+            ports = limited
+            if at_once is not None:
+                case, ports = await self._within_budget(case, limited)
             recorder = self._recorder(case, ports)
             made = await decide(case, recorder.ports if recorder else ports)
         return replace(
@@ -125,6 +129,15 @@ class Decider:
             costs=self.spending.costs(made),
             recording=self._recording(made, recorder),
         )
+
+    async def _within_budget(self, case: EventCase, ports: Ports) -> tuple[EventCase, Ports]:
+        """The case with the budget after a wait, and ports that end a hold when it is spent meanwhile."""
+
+        def is_replaced() -> bool:
+            return self.spending.is_silent(case.event.user_id) or ports.is_replaced()
+
+        reached = await self.spending.budget(case.account)
+        return replace(case, budget=reached), replace(ports, is_replaced=is_replaced)
 
     def _recorder(self, case: EventCase, ports: Ports) -> Recorder | None:
         """Records what the ports answer; None when the account does not want recordings."""

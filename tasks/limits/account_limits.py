@@ -106,16 +106,20 @@ class AccountLimits:
         self._accounts: Recent[tuple[str, int | None, int | None], CallRates] = Recent(MOST_ACCOUNTS)
 
     def limited_ports(
-        self, event: Event, account: Account, ports: Ports
+        self, event: Event, account: Account, ports: Ports, at_once: int | None = None
     ) -> AbstractAsyncContextManager[Ports]:
-        """The ports for one event: its calls wait for limits, at most until it is too late for a reply."""
+        """The ports for one event: its calls wait for limits, at most until it is too late for a reply.
+
+        ``at_once``: events of the account at once that its budgets allow; None: any number.
+        """
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         waiting = WaitsUntil(self._clock.monotonic() + max(0.0, left_s))
         rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
         limited = PortsUntil(_limited(ports, rates, waits) if rates else ports, waiting)
-        if account.concurrent_events is None or event.type is not EventType.MESSAGE:
+        limits = [most for most in (account.concurrent_events, at_once) if most is not None]
+        if not limits or event.type is not EventType.MESSAGE:
             return limited
-        slot = self._slots.slot(account.user_id, account.concurrent_events, left_s, waits.wait)
+        slot = self._slots.slot(account.user_id, min(limits), left_s, waits.wait)
         return _with_slot(event, slot, limited)
 
     def of(self, account: Account) -> CallRates:

@@ -144,6 +144,27 @@ def test_a_spent_budget_acts_on_the_next_event(engine: Running, action: str, rea
     assert len(alerts) == 1
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_messages_at_once_spend_little_more_than_a_silent_budget(engine: Running, *, held: bool) -> None:
+    """Those whose cost is not known yet, also after a hold by moderation, wait for one another."""
+    guard = {"name": "guard", "endpoint": "guard", "failure": "hold"}
+    first = engine.decide(engine.account(documents=HOURS), QUESTION)
+    cost = sum(line["usd"] for line in cost_of(first))
+    limits = {"budget_action": "silence", "budget_day_usd": 9 * cost}
+    user_id = engine.account(documents=HOURS, moderators=[guard] if held else [], **limits)
+    engine.decide(user_id, QUESTION)
+    engine.sandbox.set_latency(chat=0.3)
+    rule = engine.sandbox.add_rule("classifier", "503")
+    events = [engine.publish(user_id, QUESTION, conversation_id=f"c-{number}") for number in range(40)]
+    if held:
+        eventually(lambda: engine.runtime.parts.holds.events > len(events) / 2, "held messages")
+    engine.sandbox.drop_rules(rule)
+    reasons = [engine.decided(user_id, each)["reason_code"] for each in events]
+
+    assert set(reasons) == {"REPLIED", "BUDGET_SPENT"}
+    assert 8 <= reasons.count("REPLIED") <= 12
+
+
 def test_a_reply_held_for_its_budget_waits_for_a_person(engine: Running) -> None:
     """Its text is kept, and nothing is sent."""
     user_id = engine.account(documents=HOURS, budget_month_usd=0.000001, budget_action="suggest")
