@@ -96,6 +96,7 @@ RIGHT = {
     "turkish number in words": ("Muayene dokuz yüz lira.", "Muayene 900 TL."),
     "dutch range": ("Op woensdag zijn we open.", "Maandag tot en met zaterdag open"),
     "date with a slash": ("Cerrado el 25 de diciembre.", "Cerrado: 25/12"),
+    "list signs": ("- **They** leave on Monday.", "Parcels leave on Monday."),
     "vietnamese million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500.000 đồng"),
     "chinese ten thousand": ("价格是1万元。", "价格10000元"),
     "korean ten thousand": ("가격은 3만 원입니다.", "가격 30,000원"),

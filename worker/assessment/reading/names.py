@@ -18,7 +18,8 @@ from worker.assessment.text.words import TITLES, unaccented_text
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
-_AFTER_STOP: Final = re.compile(r"(?:^|[.!?¡¿:;–—\"“„(|\n]\s*)$")
+_AFTER_STOP: Final = re.compile(r"(?:^[\W_]*|[.!?¡¿:;–—\"“„(|\n][\s*_]*)$")
+"""Before the first word of a sentence or part; list signs and emphasis may stand before it ("- **They**")."""
 _AFTER_TITLE: Final = re.compile(rf"(?<!\w)(?:{TITLES})\.\s*$")
 """Before a name, however the language writes its nouns; the dot ends no sentence."""
 _AFTER_DAY: Final = re.compile(r"(?:^|\W)[Tt]hứ\s$")
