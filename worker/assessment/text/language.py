@@ -182,9 +182,26 @@ def text_for_author(
     if said is not None and (language or has_function_word(reply, said)):
         return text_in_language(texts, said)
     is_english = not reply or function_word_language(reply) == "en"
-    if language and not published and is_english and not has_function_word(message, language):
+    if language and not published and is_english and not _is_written_in(message, language):
         language = None
-    return text_in_language(texts, language)
+    return text_in_language(texts, language or _worded_language(message, configured))
+
+
+def _is_written_in(message: str, language: str) -> bool:
+    """Whether a message has a word of its detected language, or a letter that English has not."""
+    foreign = any(char.isalpha() and not char.isascii() for char in message)
+    return foreign or has_function_word(message, language)
+
+
+def _worded_language(message: str, configured: Sequence[str]) -> str | None:
+    """The configured language that most words of a message too short for lingua belong to, or None."""
+    counts = {
+        code: _function_words(message, code)
+        for code in map(primary_language, configured)
+        if code in (*_WITH_FUNCTION_WORDS, "en")
+    }
+    best = max(counts, key=lambda code: counts[code], default="en")
+    return best if counts.get(best, 0) > counts.get("en", 0) else None
 
 
 def has_function_word(text: str, language: str) -> bool:
