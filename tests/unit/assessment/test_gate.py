@@ -40,6 +40,7 @@ NOTHING_STORED = Evidence(documents_stored=False)
         ("안녕하세요! 무엇을 도와드릴까요?", "greeting"),
         ("Hallo! Waarmee kan ik je helpen?", "greeting"),
         ("Cześć! W czym mogę pomóc?", "greeting"),
+        ("İyi günler!", "greeting"),
         ("¡Hola! ¿En qué puedo ayudarte hoy?", "greeting"),
         ("Olá! Como posso ajudar você hoje?", "greeting"),
         ("Hello everyone! Feel free to ask anything.", "greeting"),

@@ -11,7 +11,7 @@ from worker.assessment.text.once import KEPT_TEXTS
 from worker.assessment.text.wordlists import language_pattern
 from worker.assessment.text.words import FUNCTION, fact_units, is_unspaced, text_units, unaccented_text
 
-LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi")
+LATIN: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "vi")
 """Languages that differ by their words; others differ by their script."""
 
 

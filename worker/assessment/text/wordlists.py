@@ -75,10 +75,10 @@ def one_of(phrases: Sequence[str]) -> str:
 
 
 def folded_text(text: str) -> str:
-    """Lower case in NFC with straight apostrophes, as the lists are written."""
+    """Lower case in NFC with straight apostrophes, as the lists are written; the Turkish İ is an i."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", text).casefold().replace("’", "'")
+    return unicodedata.normalize("NFC", text.replace("İ", "i")).casefold().replace("’", "'")
 
 
 def _is_han(phrase: str) -> bool:

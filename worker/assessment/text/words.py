@@ -118,7 +118,7 @@ def text_units(text: str) -> list[str]:
 
 @once
 def _text_units(text: str) -> tuple[str, ...]:
-    folded = text.lower() if text.isascii() else text.casefold().replace("’", "'")
+    folded = folded_text(text)
     pattern = _TOKEN if not folded.isascii() and _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
     return tuple(unit for token in pattern.findall(folded) for unit in _units_of(token))
 
