@@ -119,8 +119,8 @@ MUTATIONS: Final = (
     Mutation(
         law=Law.UNAPPROVED,
         file="worker/steps/drafts.py",
-        right="return passed if isinstance(passed, Ending) else await assessed_ahead.value()",
-        wrong="return await assessed_ahead.value()",
+        right="        if isinstance(passed, Ending):\n            return passed\n        found",
+        wrong="        found",
     ),
     Mutation(
         law=Law.UNAPPROVED,

@@ -275,6 +275,17 @@ async def test_a_partial_reply_is_a_rewrite() -> None:
     assert [(each.text, each.quotes[0].passage_id) for each in found.sentences] == [(HOURS, "hours")]
 
 
+async def test_a_draft_without_its_unknown_courtesy_is_a_rewrite() -> None:
+    """The text is the rest, and so are the sentences."""
+    read = reading(said("supported", HOURS), said("no_claim"))
+    found = await World(judge=[read] * 2).verdict(
+        message=ASKED, draft=f"{HOURS} Hugs and sunshine from our whole crew!", passages=PASSAGES
+    )
+
+    assert (found.verdict, found.reason_code, found.text) == (REWRITE, "REPLIED", HOURS)
+    assert [each.text for each in found.sentences] == [HOURS]
+
+
 async def test_a_verdict_names_the_fact_that_no_passage_has() -> None:
     """Although the judge supports the sentence."""
     wrong = "We are open from ten to six on weekdays."

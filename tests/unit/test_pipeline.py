@@ -1109,6 +1109,40 @@ PARAPHRASE = replace(ANSWER, text="On weekdays you can come between nine and six
 PARAPHRASE_SENT = "On weekdays you can come between nine and six."
 SUPPORTED = reading(said("supported", passage().text))
 BOOKED = replace(ANSWER, text="I have booked a table for you.")
+HUGS = "Hugs and sunshine from our whole crew!"
+
+
+@pytest.mark.parametrize(
+    ("added", "reply"),
+    [
+        (HUGS, PARAPHRASE_SENT),
+        ("Hugs and sunshine since 1987!", None),
+        ("For members of the large rowing club only!", None),
+        ("It is for members of the large rowing club.", None),
+        ("We don't hug dogs or cats!", None),
+        ("Hugs and sunshine from Waldo Smith!", None),
+    ],
+)
+async def test_a_courtesy_that_only_the_judge_knows_is_not_sent(added: str, reply: str | None) -> None:
+    """The rest is a new text, which is moderated; what may limit the rest holds the draft."""
+    answer = reading(said("supported", passage().text), said("no_claim"))
+    draft = replace(ANSWER, text=f"{PARAPHRASE.text} {added}")
+    world = World(model=[draft], judge=[answer])
+    decision = await world.decide(event(text="What should I know about your shop?"))
+    removed = decision.assessment.diagnostics.get("removed_sentences") if decision.assessment else None
+    moderated = [PARAPHRASE_SENT] if reply else []
+
+    assert decision.reply == reply
+    assert removed == ([added] if reply else None)
+    assert [text for text, *_ in world.moderator.asked][1:] == [f"{PARAPHRASE_SENT} {added}", *moderated]
+
+
+async def test_a_draft_of_unknown_courtesies_alone_is_not_sent() -> None:
+    """Nothing that a passage supports would remain."""
+    world = World(model=[replace(ANSWER, text=HUGS)], judge=[reading(said("no_claim"))])
+    decision = await world.decide(event(text="What should I know about your shop?"))
+
+    assert decision.reply is None
 
 
 @pytest.mark.parametrize(

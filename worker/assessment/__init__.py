@@ -56,7 +56,7 @@ from worker.assessment.reading.asking import DraftReading, Judge, Wanted, read_d
 from worker.assessment.reading.model import ReadingOutcome, ReadingRequest
 from worker.assessment.text.acknowledgements import is_finished_question
 from worker.assessment.text.citation_removal import cited_sources, delivered_text, renumbered
-from worker.assessment.text.citations import without_citations
+from worker.assessment.text.citations import without_citations, without_sentences
 from worker.assessment.text.language import text_for_author
 from worker.assessment.text.once import TextsReadOnce
 from worker.assessment.text.words import encodable_text

@@ -35,7 +35,8 @@ def outcome_of(decision: Decision) -> CheckOutcome:
     """What the program should do: the decision as its reason says, unless the account asks for a person."""
     reason = Reason(decision.reason_code)
     if reason in PASSED:
-        return CheckOutcome.ALLOW
+        lacks = decision.assessment is not None and "removed_sentences" in decision.assessment.diagnostics
+        return CheckOutcome.REWRITE if lacks else CheckOutcome.ALLOW
     if decision.kind is DecisionKind.ESCALATE:
         return CheckOutcome.HOLD
     if decision.kind is DecisionKind.RESPOND:

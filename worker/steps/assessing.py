@@ -30,6 +30,7 @@ from worker.assessment import (
     with_suggestions,
     with_thresholds,
     with_timestamp,
+    without_sentences,
 )
 from worker.business_hours import local_time
 from worker.endings import AccountTexts, Draft, Ending
@@ -47,6 +48,7 @@ from worker.model import (
     StageOutcome,
     Tier,
 )
+from worker.reply_sentences import sentences_within
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
@@ -93,7 +95,23 @@ async def assessed(run: Run, draft: Draft, history: tuple[Message, ...], *, rech
         note.detail["action"] = assessment.action
         intended = assessment.intended_action or assessment.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(draft, assessment=_audited(run, draft, assessment), reading=found.reading)
+    draft = replace(draft, assessment=_audited(run, draft, assessment), reading=found.reading)
+    return draft if run.case.policy.test_mode else _without_removed(draft)
+
+
+def _without_removed(draft: Draft) -> Draft:
+    """A draft that is sent without the courtesies that only the judge knows; the audit has them."""
+    checked, found = draft.reading.checked if draft.reading else None, draft.assessed
+    if checked is None or not checked.removed or found.action is not Action.SEND:
+        return draft
+    text = without_sentences(draft.text, checked.removed)
+    removed: list[Json] = [draft.text[slice(*span)].strip() for span in checked.removed]
+    found = replace(
+        found,
+        sentences=sentences_within(text, draft.text, found.sentences),
+        diagnostics={**found.diagnostics, "removed_sentences": removed},
+    )
+    return replace(draft, text=text, assessment=found)
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:

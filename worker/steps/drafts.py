@@ -91,7 +91,16 @@ async def assessed(
     steps = assessing.assessed(beside, draft, history, rechecks=rechecks)
     async with Ahead(run=run, beside=beside, steps=steps) as assessed_ahead:
         passed = await moderated(run, draft)
-        return passed if isinstance(passed, Ending) else await assessed_ahead.value()
+        if isinstance(passed, Ending):
+            return passed
+        found = await assessed_ahead.value()
+    return found if found.text == draft.text else await _guarded(run, found, history)
+
+
+async def _guarded(run: Run, draft: Draft, history: tuple[Message, ...]) -> Draft | Ending:
+    """A draft that lost sentences, which makes it a new text, if rules, content and moderation pass it."""
+    ruled = unsent_ending(run, draft, history)
+    return ruled or await moderated(run, draft)
 
 
 async def part_ending(run: Run, ending: Ending, history: tuple[Message, ...]) -> Ending | None:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worker.assessment.policies.vetoes import vetoes
 from worker.assessment.reading.asking import DraftReading
+from worker.assessment.reading.courtesies import LINK
 from worker.assessment.text.citations import sentences_with_citations, without_citations
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import is_unspaced
 from worker.assessment.values import DraftCase
 from worker.model import ReadSentence
-
-_LINK = re.compile(
-    r"[\s\W]*(?:"
-    r"(?:it|its|it's|this|that|that's|these|those|they|they're|them|their|he|she|there|then|however|but|also|and|or|"
-    r"otherwise|unless|except|only|in (?:that|this|these|such) cases?|for this|such|both|if so|if not|after|"
-    r"before|instead|additionally|moreover|furthermore|therefore|so|because|which|the same|though|although|"
-    r"yet|not|never|even|note|nó|điều|việc này|họ|tuy nhiên|nhưng|ngoài ra|và|hoặc|nếu không|trừ|khi đó|"
-    r"sau đó|vì vậy|do đó|đây|đó|cũng|bên cạnh|chỉ|lưu ý|es|das|dies\w*|er|jedoch|aber|außerdem|und|oder|"
-    r"sonst|ansonsten|außer|nur|dann|danach|dabei|dafür|deshalb|dort|auch|allerdings|esto|eso|este|esta|"
-    r"estos|ello|él|ella|pero|sin embargo|además|o|de lo contrario|excepto|salvo|solo|entonces|después|"
-    r"por eso|también|así|il|elle|ils|elles|ce|cela|ça|cette|ces|mais|cependant|toutefois|de plus|et|ou|"
-    r"sinon|sauf|seulement|alors|ensuite|donc|aussi|en outre)(?!\w)"
-    r"|[它这那此其他她但不而并另否除因所然之同只也还則则]|如果不|此外)"
-)
-"""Beginning of a sentence that refers to or restricts the sentence before: both are kept, or neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +65,7 @@ def _with_linked(parts: Sequence[str], factual: Sequence[bool], alone: Sequence[
     """Which sentences are kept: linked ones only together, and none without a fact."""
     groups: list[list[int]] = []
     for place, part in enumerate(parts):
-        if groups and _LINK.match(folded_text(without_citations(part))):
+        if groups and LINK.match(folded_text(without_citations(part))):
             groups[-1].append(place)
         else:
             groups.append([place])

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import compress, count, islice
 from typing import Final
 
-from worker.assessment.reading.courtesies import asks_back, says_moment, states_nothing, thanks_back
+from worker.assessment.reading.courtesies import (
+    asks_back,
+    may_be_removed,
+    says_moment,
+    states_nothing,
+    thanks_back,
+)
 from worker.assessment.reading.facts import Fact, disagreements
 from worker.assessment.reading.model import Reading, ReadingRequest, SentenceReading
 from worker.assessment.reading.subjects import other_subject
@@ -35,12 +41,14 @@ class CheckedReading:
         needs_none: whether the draft states nothing, and asks its reader for something or thanks for praise.
         relevance: 0..1, probability that the draft answers the question.
         left_out: what the draft leaves out of the question; often empty.
+        removed: places in the draft of sentences that are not sent: courtesies that only the judge knows.
     """
 
     sentences: tuple[ReadSentence, ...]
     relevance: float
     left_out: str = ""
     needs_none: bool = False
+    removed: tuple[tuple[int, int], ...] = ()
 
     @property
     def support(self) -> float:
@@ -68,15 +76,43 @@ class CheckedReading:
 
 def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading:
     """The reading with each verdict checked; a check never makes one better."""
-    read = zip(request.sentences, request.spans, reading.sentences, strict=True)
-    sentences = tuple(_checked(text, span, each, request) for text, span, each in read)
+    sentences = _all_checked(request, reading.sentences)
+    draft = " ".join(request.sentences)
+    pairs = list(zip(request.sentences, sentences, strict=True))
+    unknown = [_is_unknown_courtesy(text, each, draft, request) for text, each in pairs]
+    removed: tuple[tuple[int, int], ...] = ()
+    if any(unknown) and any(each.support for each in sentences):
+        removed = tuple(compress(request.spans, unknown))
+        known = [not each for each in unknown]
+        shorter = replace(
+            request,
+            sentences=tuple(compress(request.sentences, known)),
+            spans=tuple(compress(request.spans, known)),
+        )
+        again = iter(_all_checked(shorter, tuple(compress(reading.sentences, known))))
+        sentences = tuple(
+            replace(each, support=None) if is_removed else next(again)
+            for each, is_removed in zip(sentences, unknown, strict=True)
+        )
     return CheckedReading(
         sentences=sentences,
         needs_none=all(each.support is None for each in sentences)
         and (asks_back(request.sentences) or thanks_back(request)),
         relevance=(reading.relevance or 0.0) if request.question else ASKED_NOTHING,
         left_out=reading.left_out,
+        removed=removed,
     )
+
+
+def _all_checked(request: ReadingRequest, read: Sequence[SentenceReading]) -> tuple[ReadSentence, ...]:
+    found = zip(request.sentences, request.spans, read, strict=True)
+    return tuple(_checked(text, span, each, request) for text, span, each in found)
+
+
+def _is_unknown_courtesy(text: str, read: ReadSentence, draft: str, request: ReadingRequest) -> bool:
+    if read.verdict is not Verdict.NO_CLAIM or read.support is None:
+        return False
+    return may_be_removed(text, draft=draft, asked=request.asked)
 
 
 @once

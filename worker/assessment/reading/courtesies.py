@@ -10,7 +10,7 @@ from worker.assessment.non_answers import only_refers
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.dates import missing_dates, without_date_names
 from worker.assessment.reading.facts import disagreements
-from worker.assessment.reading.languages import content_of
+from worker.assessment.reading.languages import content_of, denies, language_of, restricts
 from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.polarity import headed
 from worker.assessment.text.acknowledgements import has_content_signs
@@ -41,6 +41,21 @@ _OWN: Final = re.compile(
 )
 """What happened to something of the author, after regret ("your parcel arrived damaged")."""
 
+LINK: Final = re.compile(
+    r"[\s\W]*(?:"
+    r"(?:it|its|it's|this|that|that's|these|those|they|they're|them|their|he|she|there|then|however|but|also|and|or|"
+    r"otherwise|unless|except|only|in (?:that|this|these|such) cases?|for this|such|both|if so|if not|after|"
+    r"before|instead|additionally|moreover|furthermore|therefore|so|because|which|the same|though|although|"
+    r"yet|not|never|even|note|nó|điều|việc này|họ|tuy nhiên|nhưng|ngoài ra|và|hoặc|nếu không|trừ|khi đó|"
+    r"sau đó|vì vậy|do đó|đây|đó|cũng|bên cạnh|chỉ|lưu ý|es|das|dies\w*|er|jedoch|aber|außerdem|und|oder|"
+    r"sonst|ansonsten|außer|nur|dann|danach|dabei|dafür|deshalb|dort|auch|allerdings|esto|eso|este|esta|"
+    r"estos|ello|él|ella|pero|sin embargo|además|o|de lo contrario|excepto|salvo|solo|entonces|después|"
+    r"por eso|también|así|il|elle|ils|elles|ce|cela|ça|cette|ces|mais|cependant|toutefois|de plus|et|ou|"
+    r"sinon|sauf|seulement|alors|ensuite|donc|aussi|en outre)(?!\w)"
+    r"|[它这那此其他她但不而并另否除因所然之同只也还則则]|如果不|此外)"
+)
+"""Beginning of a sentence that refers to or restricts the sentence before: both are kept, or neither."""
+
 
 def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> bool:
     """Whether a sentence states no fact: a question, a heading, small talk, a wish, regret, a referral.
@@ -66,6 +81,20 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
         return True
     is_short = len(said) <= MOST_WORDS if courtesy is None else _word_count(said) <= MOST_COURTESY_WORDS
     return is_short and said.isdisjoint(text_units(passages))
+
+
+def may_be_removed(sentence: str, *, draft: str, asked: str) -> bool:
+    """Whether a reply loses nothing without a sentence that a judge calls a courtesy, known here or not.
+
+    So without a number, a date, a name or an address, where it neither denies anything nor may limit the
+    sentence before it.
+    """
+    folded, language = folded_text(sentence), language_of(sentence)
+    if headed(sentence)[0] or LINK.match(folded) or denies(folded, language) or restricts(folded, language):
+        return False
+    return not disagreements(
+        sentence, draft=draft, quoted="", beside="", passages="", question=asked, asked=asked
+    )
 
 
 def says_moment(sentence: str, written: str, passages: str) -> bool:

@@ -11,6 +11,7 @@ from worker.assessment.text.words import sentence_spans
 from worker.model import Passage
 
 _CITATION = re.compile(r"[\[【](\d{1,4}(?:\s*[,，;]\s*\d{1,4})*)[\]】]")
+_CITATIONS_FIRST = re.compile(rf"(?:\s*{_CITATION.pattern})+\s*")
 _NUMBER = re.compile(r"\d+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -91,6 +92,16 @@ def citation_check(draft: str, passages: Sequence[Passage]) -> CitationCheck:
         uncited=tuple(part for part in parts if valid.isdisjoint(cited_numbers(part))),
         unmarked=tuple(part for part in parts if (valid | invalid).isdisjoint(cited_numbers(part))),
     )
+
+
+def without_sentences(draft: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The draft without the sentences at these places; citations before one belong to the sentence before."""
+    pieces, at = [], 0
+    for start, end in spans:
+        lead = _CITATIONS_FIRST.match(draft, start, end)
+        pieces.append(draft[at : lead.end() if lead else start])
+        at = end
+    return "".join((*pieces, draft[at:])).strip()
 
 
 def sentences_with_citations(draft: str) -> list[str]:
