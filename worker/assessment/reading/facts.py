@@ -8,15 +8,14 @@ from enum import StrEnum
 from typing import Final
 
 from worker.assessment.reading.amounts import missing_figures
-from worker.assessment.reading.bounds import closed_day, yes_outside
 from worker.assessment.reading.conditions import drops_limit, named_exception, plain_yes, price_of_group
 from worker.assessment.reading.dates import missing_dates
 from worker.assessment.reading.languages import language_of, says
 from worker.assessment.reading.limits import goes_beyond
 from worker.assessment.reading.names import missing_names
-from worker.assessment.reading.neighbours import neighbours_amount, other_period
 from worker.assessment.reading.polarity import dropped_condition, flipped
-from worker.assessment.reading.predicates import denied
+from worker.assessment.reading.predicates import denied, nearest
+from worker.assessment.reading.rates import other_period
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import encodable_text, split_sentences
 
@@ -70,20 +69,19 @@ def disagreements(
     texts = (sentence, draft, quoted, beside, passages, question, asked)
     sentence, draft, quoted, beside, passages, question, asked = map(encodable_text, texts)
     dropped = dropped_condition(sentence, quoted) or drops_limit(sentence, draft, quoted, beside, asked)
-    dropped = dropped or plain_yes(sentence, draft, quoted, asked) or yes_outside(sentence, quoted)
+    dropped = dropped or plain_yes(sentence, draft, quoted, asked)
     dropped = dropped or price_of_group(sentence, draft, quoted, beside, asked)
     dropped = dropped or named_exception(sentence, quoted, question)
     is_negated = says("negating", folded_text(sentence), language_of(sentence))
     beyond = is_negated and goes_beyond(f"{sentence}\n{question}", quoted)
-    swapped = neighbours_amount(sentence, draft=draft, quoted=quoted, question=question)
-    swapped = swapped or other_period(sentence, quoted)
-    closed = closed_day(sentence, quoted, question)
-    flip = flipped(sentence, draft=draft, quoted=quoted, beyond=beyond)
-    predicate = denied(sentence, draft=draft, quoted=quoted, near=split_sentences(beside), beyond=beyond)
+    period = other_period(sentence, quoted)
+    near = nearest(sentence, quoted)
+    flip = flipped(sentence, draft=draft, quoted=near, beyond=beyond)
+    predicate = denied(sentence, draft=draft, quoted=near, near=split_sentences(beside), beyond=beyond)
     grounds = {"draft": draft, "quoted": quoted, "beside": beside, "asked": asked, "written": written}
     found = {
-        Fact.NUMBER: missing_figures(sentence, **grounds, question=question) + ([swapped] if swapped else []),
-        Fact.DATE: missing_dates(sentence, **grounds, passages=passages) + ([closed] if closed else []),
+        Fact.NUMBER: missing_figures(sentence, **grounds, question=question) + ([period] if period else []),
+        Fact.DATE: missing_dates(sentence, **grounds, passages=passages),
         Fact.NAME: missing_names(
             sentence, draft=draft, quoted=quoted, ground=f"{quoted}\n{passages}\n{asked}"
         ),

@@ -128,16 +128,6 @@ def figures(text: str) -> Figures:
     )
 
 
-def placed_times(text: str) -> tuple[str, list[tuple[int, int, int]]]:
-    """A text in digits, and (start, end, minutes after midnight) of the times that are certainly times."""
-    plain, places = in_digits(text), []
-    for found in _CLOCK.finditer(plain):
-        sure: set[int] = set()
-        _without_time(found, sure, set())
-        places += [(*found.span(), time) for time in sure]
-    return plain, places
-
-
 def _with_half(plain: str, place: tuple[int, int, frozenset[str]]) -> tuple[int, int, frozenset[str]]:
     """The place and readings of a number with the half that its text adds to it."""
     start, end, readings = place

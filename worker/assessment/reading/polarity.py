@@ -15,6 +15,7 @@ from worker.assessment.reading.languages import (
 )
 from worker.assessment.reading.numbers import figures
 from worker.assessment.reading.predicates import lacking, stems
+from worker.assessment.reading.units import MONEY
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_pattern
 from worker.assessment.text.words import split_sentences
@@ -32,7 +33,7 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
 
     Only texts of one language are compared: a translation moves its negations. A draft that limits its yes
     in another sentence, a quote with a contrast ("no interest, but a fee"), and a no to what goes ``beyond``
-    the quotes are left to the judge. So is a yes to what they except from their no.
+    the quotes or with their price are left to the judge. So is a yes to what they except from their no.
     """
     head, body = headed(sentence)
     language, whole = language_of(quoted), headed(draft)[1]
@@ -50,11 +51,17 @@ def flipped(sentence: str, *, draft: str, quoted: str, beyond: bool) -> str | No
     if (
         head == "no"
         and says("negating", body, language)
-        and not (beyond or _says_why(whole, folded, language))
+        and not (beyond or _says_why(whole, folded, language) or _is_priced(whole, folded))
     ):
         lists = ("negating", "restricting", "privative", "lacking", "closed")
         return None if any(says(name, folded, language) for name in lists) or lacking(folded) else "no"
     return None
+
+
+def _is_priced(said: str, folded: str) -> bool:
+    """Whether a text has a price of the folded quotes: "no, it is not included, it costs €3 extra"."""
+    prices = [{each for each in figures(text).units_of() if each[1] in MONEY} for text in (said, folded)]
+    return not prices[0].isdisjoint(prices[1])
 
 
 def _says_why(said: str, folded: str, language: str | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 from worker.assessment.reading.languages import language_of, main_clauses, restricts, same_language, says
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern
-from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, word_tokens
+from worker.assessment.text.words import STOP, comparable_unit, is_unspaced, split_sentences, word_tokens
 
 WORDS_REACHED: Final = 4
 """Words after a negation among which the word that it negates is looked for."""
@@ -64,6 +64,17 @@ def denied(sentence: str, *, draft: str, quoted: str, near: Sequence[str], beyon
         around = (_predicates(folded_text(each), language).negated for each in near)
         found = found.difference(affirmed, lacking(other), *around)
     return min(found, default=None)
+
+
+def nearest(sentence: str, quoted: str) -> str:
+    """Of each line of quotes the sentences with most words of a sentence: others may deny other things."""
+    said = stems(folded_text(sentence))
+    return "\n".join(_nearest(said, split_sentences(line)) for line in quoted.splitlines())
+
+
+def _nearest(said: frozenset[str], parts: Sequence[str]) -> str:
+    shared = [len(stems(folded_text(part)) & said) for part in parts]
+    return " ".join(part for part, count in zip(parts, shared, strict=True) if count == max(shared))
 
 
 def lacking(folded: str) -> frozenset[str]:
