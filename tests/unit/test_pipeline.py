@@ -1116,11 +1116,11 @@ HUGS = "Hugs and sunshine from our whole crew!"
     ("added", "reply"),
     [
         (HUGS, PARAPHRASE_SENT),
+        ("Love from Waldo Smith and the whole Foundry team", PARAPHRASE_SENT),
         ("Hugs and sunshine since 1987!", None),
         ("For members of the large rowing club only!", None),
         ("It is for members of the large rowing club.", None),
         ("We don't hug dogs or cats!", None),
-        ("Hugs and sunshine from Waldo Smith!", None),
     ],
 )
 async def test_a_courtesy_that_only_the_judge_knows_is_not_sent(added: str, reply: str | None) -> None:

@@ -96,6 +96,7 @@ RIGHT = {
     "turkish number in words": ("Muayene dokuz yüz lira.", "Muayene 900 TL."),
     "dutch range": ("Op woensdag zijn we open.", "Maandag tot en met zaterdag open"),
     "date with a slash": ("Cerrado el 25 de diciembre.", "Cerrado: 25/12"),
+    "ending of a unit": ("Su 28 °C'dir.", "Suyun sıcaklığı 28 derecedir."),
     "list signs": ("- **They** leave on Monday.", "Parcels leave on Monday."),
     "vietnamese million": ("Giá 2,5 triệu đồng ạ.", "Giá 2.500.000 đồng"),
     "chinese ten thousand": ("价格是1万元。", "价格10000元"),

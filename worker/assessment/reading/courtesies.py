@@ -9,7 +9,7 @@ from typing import Final
 from worker.assessment.non_answers import only_refers
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.dates import missing_dates, without_date_names
-from worker.assessment.reading.facts import disagreements
+from worker.assessment.reading.facts import Fact, disagreements
 from worker.assessment.reading.languages import content_of, denies, language_of, restricts
 from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.polarity import headed
@@ -86,15 +86,16 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
 def may_be_removed(sentence: str, *, draft: str, asked: str) -> bool:
     """Whether a reply loses nothing without a sentence that a judge calls a courtesy, known here or not.
 
-    So without a number, a date, a name or an address, where it neither denies anything nor may limit the
-    sentence before it.
+    So without a number, a date or an address, where it neither denies anything nor may limit the sentence
+    before it. A name, as in a signature, is not sent either.
     """
     folded, language = folded_text(sentence), language_of(sentence)
     if headed(sentence)[0] or LINK.match(folded) or denies(folded, language) or restricts(folded, language):
         return False
-    return not disagreements(
+    stated = disagreements(
         sentence, draft=draft, quoted="", beside="", passages="", question=asked, asked=asked
     )
+    return all(each.kind is Fact.NAME for each in stated)
 
 
 def says_moment(sentence: str, written: str, passages: str) -> bool:

@@ -17,6 +17,8 @@ from worker.assessment.text.wordlists import folded_text, list_pattern, list_wor
 from worker.assessment.text.words import TITLES, unaccented_text
 
 _LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
+_ONE_LETTER: Final = re.compile(r"\w(?:['’][^\W\d_A-Z]\w*)?")
+"""A letter, with what a language joins to it: "28 °C'dir", "L'équipe"."""
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
 _AFTER_STOP: Final = re.compile(r"(?:^[\W_]*|[.!?¡¿:;–—\"“„(|\n][\s*_]*)$")
 """Before the first word of a sentence or part; list signs and emphasis may stand before it ("- **They**")."""
@@ -97,7 +99,7 @@ def _names(sentence: str) -> list[str]:
             continue
         if (nouns_in_capitals or _AFTER_STOP.search(before)) and not _AFTER_TITLE.search(before):
             continue
-        if word in list_words("capital_pronouns") or len(word) == 1:
+        if word in list_words("capital_pronouns") or _ONE_LETTER.fullmatch(word):
             continue
         found.append(word)
     return found
