@@ -1116,6 +1116,8 @@ HUGS = "Hugs and sunshine from our whole crew!"
     ("added", "reply"),
     [
         (HUGS, PARAPHRASE_SENT),
+        ("If you are curious, come and get a hug!", PARAPHRASE_SENT),
+        ("If you row in the large club!", None),
         ("Love from Waldo Smith and the whole Foundry team", PARAPHRASE_SENT),
         ("Hugs and sunshine since 1987!", None),
         ("For members of the large rowing club only!", None),

@@ -10,7 +10,7 @@ from worker.assessment.non_answers import only_refers
 from worker.assessment.reading.amounts import missing_figures
 from worker.assessment.reading.dates import missing_dates, without_date_names
 from worker.assessment.reading.facts import Fact, disagreements
-from worker.assessment.reading.languages import content_of, denies, language_of, restricts
+from worker.assessment.reading.languages import content_of, denies, language_of, main_clauses, restricts
 from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.polarity import headed
 from worker.assessment.text.acknowledgements import has_content_signs
@@ -90,7 +90,10 @@ def may_be_removed(sentence: str, *, draft: str, asked: str) -> bool:
     before it. A name, as in a signature, is not sent either.
     """
     folded, language = folded_text(sentence), language_of(sentence)
-    if headed(sentence)[0] or LINK.match(folded) or denies(folded, language) or restricts(folded, language):
+    offer = main_clauses(folded, language)  # "if you have questions, we are here"
+    if headed(sentence)[0] or LINK.match(folded) or not content_of(offer):
+        return False
+    if denies(folded, language) or restricts(offer, language):
         return False
     stated = disagreements(
         sentence, draft=draft, quoted="", beside="", passages="", question=asked, asked=asked
