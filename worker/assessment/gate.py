@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from worker.assessment.non_answers import is_non_answer
-from worker.assessment.text.acknowledgements import is_acknowledgement, waits_for_answer
+from worker.assessment.text.acknowledgements import is_acknowledgement, only_thanks, waits_for_answer
 from worker.assessment.text.citations import has_citations_only, states_something, without_citations
 from worker.assessment.text.once import once
 from worker.assessment.text.small_talk import all_small_talk, is_small_talk
@@ -100,7 +100,9 @@ def unchecked_kind(case: DraftCase) -> ReplyKind | None:
     still_waits = _message_waits(case.evidence.history)
     if not still_waits and _asks_who_writes(case.query) and _is_disclosure(case.draft):
         return ReplyKind.DISCLOSURE
-    kind = reply_kind(without_names(case.draft) if needs_no_evidence(case.query) else case.draft)
+    kind = reply_kind(case.draft)
+    if kind not in NEED_NO_CHECK and needs_no_evidence(case.query):
+        kind = reply_kind(without_names(case.draft))
     if still_waits and kind is not ReplyKind.CLARIFYING_QUESTION:
         return None
     if kind is ReplyKind.THANKS and _agrees(case):
@@ -112,9 +114,7 @@ def _agrees(case: DraftCase) -> bool:
     """Whether a courtesy may say yes to what was asked: "No problem!" to "Can you cancel my order?"."""
     if list_pattern("agreeing").search(folded_text(case.draft)) is None:
         return False
-    thanked = list_pattern("thanks_heads").search(folded_text(case.query)) is not None
-    is_asked = any(sign in case.query for sign in _QUESTION_MARKS)
-    return bool(case.query) and not (needs_no_evidence(case.query) or (thanked and not is_asked))
+    return bool(case.query) and not (needs_no_evidence(case.query) or only_thanks(case.query))
 
 
 def _message_waits(history: Sequence[Message]) -> bool:

@@ -147,6 +147,12 @@ def test_a_courtesy_after_an_answered_question_passes() -> None:
         ("Pouvez-vous annuler ma commande ?", "Avec plaisir !", False),
         ("Storniert bitte meine Bestellung.", "Gerne!", False),
         ("Thanks. Could you cancel it?", "Happy to help!", False),
+        ("please cancel my order, thanks", "No problem!", False),
+        ("Ich hätte gerne einen Termin.", "Sehr gerne!", False),
+        ("merci annulez ma commande", "Avec plaisir !", False),
+        ("ok merci bcp bonne journée", "Avec plaisir !", True),
+        ("Danke dir", "Kein Problem!", True),
+        ("Super, danke für die schnelle Info", "Gerne!", True),
         ("Can you cancel my order?", "Hello! How can I help you?", True),
     ],
 )

@@ -190,6 +190,8 @@ def test_the_day_and_a_second_quote_need_few_words(draft: str, quotes: list[str]
         ("au top, service impeccable", "Merci beaucoup, cela nous fait très plaisir !", True),
         ("Tolles Bad! Wann ist offen?", "Vielen Dank für die netten Worte! Wir freuen uns auf Sie.", False),
         ("Great pool", "Thanks! Everything is free.", False),
+        ("super, danke für die schnelle Auskunft", "Sehr gerne! Ich wünsche Ihnen viel Spaß.", True),
+        ("bitte stornieren, danke", "Sehr gerne! Ich wünsche Ihnen viel Spaß.", False),
     ],
 )
 def test_praise_is_answered_with_thanks(query: str, draft: str, *, sent: bool) -> None:

@@ -13,7 +13,7 @@ from worker.assessment.reading.facts import Fact, disagreements
 from worker.assessment.reading.languages import content_of, denies, language_of, main_clauses, restricts
 from worker.assessment.reading.model import ReadingRequest
 from worker.assessment.reading.polarity import headed
-from worker.assessment.text.acknowledgements import has_content_signs
+from worker.assessment.text.acknowledgements import has_content_signs, only_thanks
 from worker.assessment.text.small_talk import is_small_talk
 from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.text.words import is_unspaced, text_units
@@ -127,9 +127,13 @@ def asks_back(sentences: Sequence[str]) -> bool:
 
 
 def thanks_back(request: ReadingRequest) -> bool:
-    """Whether a draft begins with thanks, for a message that asks for nothing and follows no other one."""
+    """Whether a draft begins with thanks, for a message that asks for nothing and follows no other one.
+
+    "No problem!" agrees, unless the message only thanks.
+    """
     first = folded_text(next(iter(request.sentences), ""))
-    thanks = list_pattern("thanks_heads").search(first) and list_pattern("agreeing").search(first) is None
+    agrees = list_pattern("agreeing").search(first) is not None and not only_thanks(request.question)
+    thanks = list_pattern("thanks_heads").search(first) is not None and not agrees
     is_second = [role for role, _ in request.conversation[-1:]] == [MessageRole.USER]
     if not thanks or is_second or has_content_signs(request.question):
         return False

@@ -22,6 +22,11 @@ _MOST_CHARS: Final = 300
 _LEAST_SYLLABLES: Final = 2
 """Least syllables of a laugh: "haha", "kk"."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1+")
+_CLAUSE_END: Final = re.compile(r"[,.;:!。，！]+")
+_THANKED_FOR: Final = re.compile(r"(?: \w+){0,2} (?:for|für|pour|por|per|pela|pelo|voor|za)(?: \w+){1,3}")
+"""What thanks are for, in few words; the French "merci de" asks for something."""
+_MOST_AFTER: Final = 6
+"""Words after thanks of which one may be unknown."""
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 _CLOSERS: Final = " !！:;()-（）]\"'”’»」』"
 _LEAST_QUESTION_WORDS: Final = 4
@@ -38,6 +43,29 @@ def is_acknowledgement(text: str) -> bool:
     plain = _folded(text)
     units = _units(word_tokens(_kind_signs().sub(" ", plain)))
     return not units or (is_segmented(units, _phrases() | _fillers()) and not is_segmented(units, _fillers()))
+
+
+@once
+def only_thanks(text: str) -> bool:
+    """Whether a message acknowledges, and thanks for something, and asks for nothing beside."""
+    if has_content_signs(text):
+        return False
+    clauses = filter(None, map(str.strip, _CLAUSE_END.split(_kind_signs().sub(" ", _folded(text)))))
+    return all(is_acknowledgement(each) or _thanks_for(each) for each in clauses)
+
+
+def _thanks_for(clause: str) -> bool:
+    """Whether a folded clause thanks for something, or in a word more than is listed ("merci bcp")."""
+    found = list_pattern("thanks_heads").search(clause)
+    if found is None or list_pattern("agreeing").search(found[0]) is not None:
+        return False
+    if found.start() == 0 and _THANKED_FOR.fullmatch(clause, found.end()):
+        return True
+    before, after = clause[: found.end()], clause[found.end() :].split()
+    if len(after) > _MOST_AFTER:
+        return False
+    shorter = (" ".join((before, *after[:place], *after[place + 1 :])) for place in range(len(after)))
+    return any(map(is_acknowledgement, shorter))
 
 
 def has_content_signs(text: str) -> bool:
