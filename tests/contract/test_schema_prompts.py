@@ -16,7 +16,8 @@ from worker.model import Prompt
 
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"relevance": {"type": "number"}}}
 PROMPT = Prompt(system="s", history=(), question="q", schema=SCHEMA)
-ANSWERED = {"model": "m", "choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]}
+READ = {"content": '{"relevance": 1}'}
+ANSWERED = {"model": "m", "choices": [{"message": READ, "finish_reason": "stop"}]}
 
 
 def refusing(status: int, message: str) -> Answer:
@@ -64,7 +65,7 @@ async def test_a_server_without_schemas_is_asked_once_more_and_remembered(
             model = OpenAIChat(client, model="m", max_tokens=64)
             answers = [await model.complete(PROMPT, 5) for _ in range(2)]
 
-    assert [each.text for each in answers] == ["{}", "{}"]
+    assert [each.text for each in answers] == [READ["content"]] * 2
     assert ["response_format" in each.json for each in asked] == [True, False, False]
 
 
