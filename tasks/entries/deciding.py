@@ -15,7 +15,7 @@ from tasks.entries.rulebooks import Rulebook
 from tasks.entries.storage import Storage
 from tasks.fairness.overload import Overload
 from tasks.limits.account_limits import AccountLimits
-from tasks.limits.spending import Spending
+from tasks.limits.spending import NO_BUDGET, BudgetState, Spending
 from tasks.metrics import names
 from tasks.model_connections import ModelConnections
 from tasks.tracing.start import Traces
@@ -96,7 +96,7 @@ class Decider:
         case = book.settings.case(edited_first(event, stored), stored.conversation, budget.reached)
         await self.storage.wait_until_open()
         begun = await self.overload.begin(case)
-        decision = await self._decided(begun.case, book, looked_up.given, budget.at_once)
+        decision = await self._decided(begun.case, book, looked_up.given, budget)
         self.overload.ended(begun, decision)
         return decision if self.traces is None else replace(decision, trace=self.traces.context(decision))
 
@@ -112,15 +112,23 @@ class Decider:
         return await self._decided(case, book, given)
 
     async def _decided(
-        self, case: EventCase, book: Rulebook, given: GivenPorts, at_once: int | None = None
+        self, case: EventCase, book: Rulebook, given: GivenPorts, budget: BudgetState = NO_BUDGET
     ) -> Decision:
+        latest = budget
+
+        async def at_once() -> int | None:
+            nonlocal latest
+            latest = await self.spending.state(case.account)
+            return latest.at_once
+
+        allowed = None if budget.at_once is None else at_once
         async with (
             self.models.in_use() as connected,
-            self.limits.limited_ports(case.event, case.account, given(connected), at_once) as limited,
+            self.limits.limited_ports(case.event, case.account, given(connected), allowed) as limited,
         ):
             ports = limited
-            if at_once is not None:
-                case, ports = await self._within_budget(case, limited)
+            if allowed is not None:
+                case, ports = replace(case, budget=latest.reached), self._until_silent(case, limited)
             recorder = self._recorder(case, ports)
             made = await decide(case, recorder.ports if recorder else ports)
         return replace(
@@ -130,14 +138,13 @@ class Decider:
             recording=self._recording(made, recorder),
         )
 
-    async def _within_budget(self, case: EventCase, ports: Ports) -> tuple[EventCase, Ports]:
-        """The case with the budget after a wait, and ports that end a hold when it is spent meanwhile."""
+    def _until_silent(self, case: EventCase, ports: Ports) -> Ports:
+        """Ports that end a hold when the account's budget is spent meanwhile."""
 
         def is_replaced() -> bool:
             return self.spending.is_silent(case.event.user_id) or ports.is_replaced()
 
-        reached = await self.spending.budget(case.account)
-        return replace(case, budget=reached), replace(ports, is_replaced=is_replaced)
+        return replace(ports, is_replaced=is_replaced)
 
     def _recorder(self, case: EventCase, ports: Ports) -> Recorder | None:
         """Records what the ports answer; None when the account does not want recordings."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -25,6 +25,8 @@ from worker.settings.calls import Resource
 NOT_SENT: Final = frozenset({AttemptOutcome.CIRCUIT_OPEN, AttemptOutcome.BUSY, AttemptOutcome.LIMITED})
 """Outcomes of calls that no server got."""
 MOST_ACCOUNTS: Final = 10_000
+ANY_NUMBER: Final = 2**31
+AtOnce = Callable[[], Awaitable[int | None]]
 IN_PLACE_S: Final = 0.1
 """A wait that is over by then is a round trip to Redis, and the event keeps its place in flight."""
 
@@ -106,20 +108,25 @@ class AccountLimits:
         self._accounts: Recent[tuple[str, int | None, int | None], CallRates] = Recent(MOST_ACCOUNTS)
 
     def limited_ports(
-        self, event: Event, account: Account, ports: Ports, at_once: int | None = None
+        self, event: Event, account: Account, ports: Ports, at_once: AtOnce | None = None
     ) -> AbstractAsyncContextManager[Ports]:
         """The ports for one event: its calls wait for limits, at most until it is too late for a reply.
 
-        ``at_once``: events of the account at once that its budgets allow; None: any number.
+        ``at_once`` reads how many events of the account its budgets allow at once; None: any number.
         """
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         waiting = WaitsUntil(self._clock.monotonic() + max(0.0, left_s))
         rates, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
         limited = PortsUntil(_limited(ports, rates, waits) if rates else ports, waiting)
-        limits = [most for most in (account.concurrent_events, at_once) if most is not None]
-        if not limits or event.type is not EventType.MESSAGE:
+        own = account.concurrent_events
+        if (own is None and at_once is None) or event.type is not EventType.MESSAGE:
             return limited
-        slot = self._slots.slot(account.user_id, min(limits), left_s, waits.wait)
+
+        async def limit() -> int:
+            most = None if at_once is None else await at_once()
+            return min((each for each in (own, most) if each is not None), default=ANY_NUMBER)
+
+        slot = self._slots.slot(account.user_id, limit, left_s, waits.wait)
         return _with_slot(event, slot, limited)
 
     def of(self, account: Account) -> CallRates:

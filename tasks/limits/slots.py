@@ -35,6 +35,9 @@ class _Waiting:
     users: int = 0
 
 
+SlotLimit = Callable[[], Awaitable[int]]
+
+
 async def _in_place(wait: Coroutine[Any, Any, None]) -> None:
     await wait
 
@@ -44,6 +47,7 @@ class Slot:
     """The slot of one event.
 
     Attributes:
+        limit: how many events of the account may have one now; asked before each look.
         last_s: the loop's time after which it is not awaited: the event is too late anyway.
         waits: awaits it.
         pauses: pauses under way during which others may have it.
@@ -53,7 +57,7 @@ class Slot:
     account: _Waiting
     user_id: str
     member: str
-    most: int
+    limit: SlotLimit
     last_s: float
     waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
     pauses: int = 0
@@ -107,7 +111,7 @@ class Slots:
     async def slot(
         self,
         user_id: str,
-        most: int,
+        limit: SlotLimit,
         left_s: float,
         waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]] = _in_place,
     ) -> AsyncIterator[Slot]:
@@ -121,7 +125,7 @@ class Slots:
             account=account,
             user_id=user_id,
             member=f"{self._worker}:{next(self._numbers)}",
-            most=most,
+            limit=limit,
             last_s=asyncio.get_running_loop().time() + left_s,
             waits=waits,
         )
@@ -153,7 +157,7 @@ class Slots:
         account = slot.account
         async with account.turn:
             self._asked.add(slot.member)
-            while not await self._call(slot.user_id, slot.member, slot.most):
+            while not await self._call(slot.user_id, slot.member, await slot.limit()):
                 account.freed.clear()
                 look = asyncio.ensure_future(self._sleep(LOOK_S))
                 freed = asyncio.ensure_future(account.freed.wait())

@@ -40,6 +40,9 @@ class BudgetState:
     at_once: int | None = None
 
 
+NO_BUDGET: Final = BudgetState()
+
+
 class Spending:
     """Prices decisions and watches budgets; an account without budgets costs no query."""
 
@@ -61,7 +64,7 @@ class Spending:
             StorageUnavailable: it could not be read.
         """
         if account.budget_day_usd is None and account.budget_month_usd is None:
-            return BudgetState()
+            return NO_BUDGET
         day = self._clock.now().date()
         spent = await budgets.load_spent(self._pool, account.user_id, day)
         found = budgets.reached(account, spent, day)

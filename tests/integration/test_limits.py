@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from sandbox.server import SandboxHandle
 from tasks.limits.rates import FleetRates, SharedRate, rate_of
-from tasks.limits.slots import Slots, slots_key
+from tasks.limits.slots import SlotLimit, Slots, slots_key
 from tasks.limits.upstream_limits import UpstreamLimits
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell, shell_at
@@ -28,6 +28,15 @@ NOWHERE = "redis://127.0.0.1:1/0"
 def burst(per_minute: int) -> int:
     """Calls that a limit lets pass at once."""
     return rate_of(per_minute).burst
+
+
+def limit_of(most: int) -> SlotLimit:
+    """The limit of an account that is not changed."""
+
+    async def limit() -> int:
+        return most
+
+    return limit
 
 
 def shell_of(engine: Running, folder: Path) -> Shell:
@@ -100,7 +109,7 @@ async def test_without_redis_each_process_counts_for_itself() -> None:
         rates = FleetRates(redis, prefix="{t}:limit", now_s=lambda: 100.0)
         found = [await rates.take("b", 60, wanted=1, least=1) for _ in range(burst(60) + 1)]
         slots = Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep)
-        async with slots.slot("shop", 1, 5.0), slots.slot("shop", 1, 5.0):
+        async with slots.slot("shop", limit_of(1), 5.0), slots.slot("shop", limit_of(1), 5.0):
             pass
 
     assert [each.amount for each in found] == [1] * burst(60) + [0]
@@ -113,7 +122,7 @@ async def test_slots_of_a_dead_worker_are_free_again(redis_url: str) -> None:
         prefix, key = "{t}:limit", slots_key("{t}:limit", "shop")
         slots = Slots(redis, prefix=prefix, worker="living", sleep=asyncio.sleep)
         await redis.zadd(key, {"dead:1": 1.0})  # its lease ended long ago
-        async with slots.slot("shop", 1, 5.0):
+        async with slots.slot("shop", limit_of(1), 5.0):
             held = await redis.zrange(key, 0, -1)
         freed = await redis.zcard(key)
 
@@ -134,7 +143,7 @@ async def test_all_leases_are_renewed_in_one_call(redis_url: str) -> None:
             slots_key("{t}:limit", "s"),
         )
         for _ in range(300):
-            await stack.enter_async_context(slots.slot("s", 300, 5.0))
+            await stack.enter_async_context(slots.slot("s", limit_of(300), 5.0))
         await slots.renew()  # the script is loaded
         before = (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"]
         soonest = await soonest_end(redis, key)
@@ -153,7 +162,7 @@ async def test_a_lease_that_has_ended_is_not_renewed(redis_url: str) -> None:
             Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep),
             slots_key("{t}:limit", "e"),
         )
-        async with slots.slot("e", 1, 5.0):
+        async with slots.slot("e", limit_of(1), 5.0):
             await redis.zadd(key, {"w:1": 1.0})
             await slots.renew()
             ended = await redis.zscore(key, "w:1")
@@ -208,7 +217,7 @@ async def test_a_released_slot_serves_another_event_and_is_awaited_again(redis_u
         key, ended = slots_key("{t}:limit", "shop"), list[str]()
 
         async def pausing() -> None:
-            async with slots.slot("shop", 1, 20.0) as first:
+            async with slots.slot("shop", limit_of(1), 20.0) as first:
                 async with first.released():
                     taken.set()
                     await other_has_it.wait()
@@ -217,7 +226,7 @@ async def test_a_released_slot_serves_another_event_and_is_awaited_again(redis_u
         taken, other_has_it = asyncio.Event(), asyncio.Event()
         first = asyncio.create_task(pausing())
         await taken.wait()
-        async with slots.slot("shop", 1, 20.0):
+        async with slots.slot("shop", limit_of(1), 20.0):
             other_has_it.set()
             await asyncio.wait({first}, timeout=0.1)
             held = await redis.zrange(key, 0, -1)
