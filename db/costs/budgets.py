@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 from typing import Final
 
 from db.pool import Pool, fetch_rows, fetch_value
@@ -72,14 +73,14 @@ def reached(account: Account, spent: Spent, day: date) -> tuple[BudgetReached, .
     )
 
 
-def affordable(account: Account, spent: Spent) -> int | None:
-    """Further drafted decisions that the budgets pay for, at the month's mean cost; None: none had a cost.
+def affordable(account: Account, spent: Spent) -> float:
+    """Further drafted decisions that the budgets pay for, at the month's mean cost; infinite at no cost.
 
     Raises:
         ValueError: the account has no budget.
     """
     left_usd = min(budget - used for _, budget, used in _used(account, spent))
-    return int(left_usd * spent.month_drafted / spent.month_usd) if spent.month_usd else None
+    return left_usd * spent.month_drafted / spent.month_usd if spent.month_usd else inf
 
 
 def _used(account: Account, spent: Spent) -> list[tuple[BudgetPeriod, float, float]]:

@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 MOST_NOTED: Final = 10_000
 FIRST_AT_ONCE: Final = 10
-"""Events at once of an account while no decision of its month has a cost; chosen, not measured."""
+"""Events at once of an account before the first draft of its month; chosen, not measured."""
 UNSTORED: Final = 2
 """Half is decided at once: for each event there may be one before it whose cost is not stored yet."""
 MANY_AT_ONCE: Final = 5_000
@@ -76,9 +76,8 @@ class Spending:
         if found:
             self._silent.keep(account.user_id, None)
             return BudgetState(reached=found[0])
-        most = budgets.affordable(account, spent)
-        at_once = FIRST_AT_ONCE if most is None else max(1, most // UNSTORED)
-        return BudgetState(at_once=at_once if at_once < MANY_AT_ONCE else None)
+        most = budgets.affordable(account, spent) / UNSTORED if spent.month_drafted else FIRST_AT_ONCE
+        return BudgetState(at_once=max(1, int(most)) if most < MANY_AT_ONCE else None)
 
     async def budget(self, account: Account) -> BudgetReached | None:
         """The account's first budget that is spent, or None; over the whole fleet.

@@ -165,6 +165,22 @@ def test_messages_at_once_spend_little_more_than_a_silent_budget(engine: Running
     assert 8 <= reasons.count("REPLIED") <= 12
 
 
+def test_a_silent_budget_limits_only_what_costs_money(engine: Running) -> None:
+    """Before the first draft some messages at once, then what half of the rest pays for; any at no cost."""
+    user_id = engine.account(budget_action="silence", budget_day_usd=8.0)
+    account = engine.runtime.call(engine.runtime.parts.rulebooks.get(user_id)).account
+    line = CostLine(purpose="completion", model="m", tokens=Tokens(prompt=5, completion=2), nano_usd=0)
+    pool, spending = engine.runtime.parts.pool, engine.runtime.parts.spending
+    found = []
+    for cost in (None, line, replace(line, nano_usd=2 * NANO)):
+        if cost is not None:
+            decision = decided(at=datetime.now(UTC), user_id=user_id, costs=(cost,))
+            engine.runtime.call(record_decision(pool, decision))
+        found.append(engine.runtime.call(spending.state(account)).at_once)
+
+    assert found == [10, None, 3]
+
+
 def test_a_reply_held_for_its_budget_waits_for_a_person(engine: Running) -> None:
     """Its text is kept, and nothing is sent."""
     user_id = engine.account(documents=HOURS, budget_month_usd=0.000001, budget_action="suggest")
