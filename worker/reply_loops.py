@@ -115,14 +115,17 @@ CHANGING: Final = re.compile(r"\d+|[^\w]+|_")
 
 
 def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
-    """Whether a person or a machine wrote, or None where an answer came too fast to be sure of a person."""
+    """Whether a person or a machine wrote, or None where an answer came too fast to be sure of a person.
+
+    A message that was written before the reply came too fast as well: the publisher's clock may be behind.
+    """
     replies = [line for line in history if line.role is MessageRole.ASSISTANT]
     if not replies:
         return WriterSign.HUMAN
     if is_declared(event.metadata) or is_automatic(event.text):
         return WriterSign.MACHINE
     last = replies[-1].at
-    if last is None or event.written_at <= last:  # not an answer to the reply
+    if last is None:
         return WriterSign.HUMAN
     if _repeats(event.text, [line.text for line in history if line.role is MessageRole.USER]):
         return WriterSign.MACHINE
