@@ -180,7 +180,7 @@ def test_an_absence_notice_as_an_answer_ends_at_once_and_goes_to_people_once(eng
 
 @pytest.mark.parametrize("behind_s", [0.0, 5.0])
 def test_two_machines_in_turn_end_after_six_replies(engine: Running, behind_s: float) -> None:
-    """Their texts differ from each other and in a number, and repeat themselves; their clock may be behind."""
+    """Their texts differ, also in a number, and repeat themselves; their clock may be behind."""
     user_id = engine.account(**UNASSESSED, people_idle_s=0.0)
     texts = [f"{SATURDAY} Ref {n:04}" if n % 2 else f"When is the shop open? No. {n:04}" for n in range(12)]
     found = [asked(engine, user_id, text, created_at=at(behind_s))["reason_code"] for text in texts]
