@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import aiohttp
@@ -118,9 +119,12 @@ def storable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else UNSTORABLE.sub("", text)
 
 
+_storable_name = lru_cache(maxsize=1024)(storable)
+
+
 def name_of(value: object) -> str:
     """A name in an answer, storable and shortened."""
-    return storable(str(value)[:NAME_CHARS])
+    return _storable_name(str(value)[:NAME_CHARS])
 
 
 def misconfigured(known: VendorFailure) -> EndpointMisconfigured:

@@ -70,8 +70,7 @@ def _thanks_for(clause: str) -> bool:
 
 def has_content_signs(text: str) -> bool:
     """Whether a message has a question mark, a digit, or a sign of displeasure or haste."""
-    plain = _folded(text)
-    return any(sign in plain for sign in list_words("content_signs"))
+    return _content_signs().search(_folded(text)) is not None
 
 
 def is_finished_question(text: str) -> bool:
@@ -112,6 +111,11 @@ def _split(name: str) -> frozenset[tuple[str, ...]]:
 @cache
 def _known_words() -> frozenset[str]:
     return frozenset(unit for phrase in _phrases() | _fillers() for unit in phrase)
+
+
+@cache
+def _content_signs() -> re.Pattern[str]:
+    return re.compile(one_of(sorted(list_words("content_signs"))))
 
 
 @cache
