@@ -127,7 +127,8 @@ def is_tombstone(kind: LeafKind, row: Mapping[str, Any]) -> bool:
     if kind is LeafKind.REVIEW:
         return bool(row["note"] == "")
     emptied = all(row.get(name) == left for name, left in TOMBSTONE.items())
-    return emptied and row.get("snapshot_json", {}).get("erased") is True
+    snapshot = row["snapshot_json"]
+    return emptied and isinstance(snapshot, dict) and snapshot.get("erased") is True
 
 
 def _plain(value: object) -> str:

@@ -20,7 +20,9 @@ UNDER_WAY: Final = timedelta(days=1)
 CLOCKS: Final = timedelta(minutes=5)
 """How far the database's clock may be ahead of the verifier's."""
 REMOVALS: Final = """
-    SELECT r.id, r.created_at, r.kind, r.reason, r.since, r.before, r.erasure_id, r.subjects, l.position
+    SELECT r.id, r.created_at, r.kind, r.reason, r.since, r.before, r.erasure_id, l.position,
+        CASE WHEN jsonb_typeof(r.subjects) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(r.subjects))
+            WHEN r.subjects IS NOT NULL THEN '{}'::text[] END AS subjects
     FROM audit_log_removals r LEFT JOIN audit_log_leaves l ON l.kind = 'removal' AND l.subject_id = r.id
 """
 LIMITS: Final = f"""
@@ -173,8 +175,12 @@ class _Judge:
             return f"erasure {row.erasure_id} has not ended"
         if not self.keys:
             return f"the receipt of erasure {row.erasure_id} needs --receipt-key (of hushgate erasure key)"
-        receipt, signature = erasure["receipt"] or {}, erasure["signature"]
-        if signature is None or not is_signed_by(receipt, signature, self.keys):
+        receipt, signature = erasure["receipt"], erasure["signature"]
+        if (
+            signature is None
+            or not isinstance(receipt, dict)
+            or not is_signed_by(receipt, signature, self.keys)
+        ):
             return f"erasure {row.erasure_id} has no receipt with a valid signature of the given keys"
         return self._against_receipt(row, receipt)
 

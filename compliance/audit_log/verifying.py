@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from psycopg import DataError
+
 from compliance.audit_log.checkpoints import Checkpoint, CheckpointRejected, read_checkpoint
 from compliance.audit_log.entries import LOGGED, canonical, is_tombstone, salted_hash
 from compliance.audit_log.merkle import root_of
@@ -118,25 +120,42 @@ async def verify(
         StorageUnavailable: Postgres is unreachable.
     """
     result = Verification()
-    async with snapshot(source) as connection:
-        roots = await _signed_roots(connection, keys.log, witness, result)
-        removals = await load_removals(connection, keys.receipts, now)
-        _report_removals(removals, result)
-        tree: list[tuple[int, bytes]] = []
-        async for leaves in leaf_batches(connection):
-            rows = await load_all_subjects(connection, leaves)
-            for leaf in leaves:
-                _check_leaf(leaf, rows[leaf.kind].get(leaf.subject_id), removals, result)
-                _push(tree, leaf.hash)
-                result.leaves = leaf.position + 1
-                _check_roots(result.leaves, tree, roots, result)
-            progress(result.leaves)
-        for size in sorted(roots):
-            result.report(
-                LogProblem.LEAF_MISSING, "", f"a root of {size} leaves was signed, {result.leaves} exist"
-            )
-        await _check_unlogged(connection, now, result)
+    try:
+        async with snapshot(source) as connection:
+            await _compare(connection, keys, now, witness, progress, result)
+    except DataError as error:  # a time such as infinity, which no row of ours has
+        result.report(LogProblem.ROW_CHANGED, "", f"a value that cannot be read: {error}")
     return result
+
+
+async def _compare(
+    connection: Connection,
+    keys: Keys,
+    now: datetime,
+    witness: str | None,
+    progress: Callable[[int], None],
+    result: Verification,
+) -> None:
+    roots = await _signed_roots(connection, keys.log, witness, result)
+    signed = max(roots, default=0)
+    removals = await load_removals(connection, keys.receipts, now)
+    _report_removals(removals, result)
+    tree: list[tuple[int, bytes]] = []
+    async for leaves in leaf_batches(connection):
+        rows = await load_all_subjects(connection, leaves)
+        for leaf in leaves:
+            _check_leaf(leaf, rows[leaf.kind].get(leaf.subject_id), removals, result)
+            _push(tree, leaf.hash)
+            result.leaves = leaf.position + 1
+            _check_roots(result.leaves, tree, roots, result)
+        progress(result.leaves)
+    if result.leaves > signed:
+        result.report(LogProblem.CHECKPOINT_WRONG, "", f"no signed root of {result.leaves} leaves was found")
+    for size in sorted(roots):
+        result.report(
+            LogProblem.LEAF_MISSING, "", f"a root of {size} leaves was signed, {result.leaves} exist"
+        )
+    await _check_unlogged(connection, now, result)
 
 
 def _report_removals(removals: Removals, result: Verification) -> None:

@@ -120,6 +120,30 @@ def test_a_changed_row_is_found(
     assert problems(verified(url)) == [(problem, str(made[1].decision_id))]
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DELETE FROM audit_log_checkpoints", "checkpoint wrong"),
+        ("UPDATE ai_decisions SET snapshot_json = '[]'", "salt missing"),
+        ("UPDATE audit_log_leaves SET due_from = 'infinity'", "row changed"),
+        ("UPDATE audit_log_removals SET subjects = '5'", "row changed"),
+        ("UPDATE audit_log_removals SET subjects = '[{}]'", "row changed"),
+        ("UPDATE erasures SET receipt = '5'", "removal not proven"),
+    ],
+)
+def test_leaves_without_a_signed_root_and_values_of_no_use_are_named(
+    url: str, statement: str, problem: str
+) -> None:
+    """The verification reports them instead of ending with an error of its own."""
+    logged(url)
+    erase(url, ErasureKind.AUTHOR, "amy")
+    append(url)
+
+    change(url, statement)
+
+    assert problem in {each for each, _ in problems(verified(url))}
+
+
 def test_a_changed_leaf_breaks_the_signed_root_and_nothing_more_is_signed(url: str) -> None:
     """Whoever changes the row with its leaf cannot sign the root."""
     made = logged(url)
