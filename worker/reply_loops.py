@@ -117,7 +117,7 @@ CHANGING: Final = re.compile(r"\d+|[^\w]+|_")
 def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
     """Whether a person or a machine wrote, or None where an answer came too fast to be sure of a person.
 
-    A message that was written before the reply came too fast as well: the publisher's clock may be behind.
+    No answer was written before the reply: the publisher's clock is behind, and the arrival counts.
     """
     replies = [line for line in history if line.role is MessageRole.ASSISTANT]
     if not replies:
@@ -129,7 +129,8 @@ def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
         return WriterSign.HUMAN
     if _repeats(event.text, [line.text for line in history if line.role is MessageRole.USER]):
         return WriterSign.MACHINE
-    waited_s = (event.written_at - last).total_seconds()
+    answered_at = event.written_at if event.written_at > last else event.received_at
+    waited_s = (answered_at - last).total_seconds()
     return None if waited_s < READING_S + len(event.text) / TYPED_CHARS else WriterSign.HUMAN
 
 

@@ -60,7 +60,7 @@ class LaneArrivals:
                 message_id=each.message_id,
                 author_id=each.author_id,
                 received_at=each.received_at,
-                written_at=each.written_at,
+                written_at=each.created_at,
                 edited_text=each.text if each.type is EventType.MESSAGE_EDITED else "",
             )
             for each in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -203,6 +204,19 @@ def test_an_edit_while_the_reply_is_made_is_answered_instead_of_the_old_text(eng
     assert edited["reason_code"] == Reason.MESSAGE_EDITED
     assert engine.sandbox.calls("chat") == 2
     assert engine.reply(user_id, edit) is None
+
+
+def test_the_newest_of_two_edits_is_answered_though_the_publishers_clock_is_fast(engine: Running) -> None:
+    """They arrive in the wrong order."""
+    user_id = engine.account(documents=HOURS)
+    asked = ask(engine, user_id, message_id="m1")
+    for ahead_s, text in ((70, SUNDAY), (60, "When do you open on Monday?")):
+        written = (datetime.now(UTC) + timedelta(seconds=ahead_s)).isoformat()
+        edit = {"type": "message_edited", "message_id": "m1", "created_at": written}
+        engine.publish(user_id, text, conversation_id=TALK, **edit)
+        time.sleep(0.01)  # Redis counts arrivals in milliseconds
+
+    assert engine.decided(user_id, asked)["message_text"] == SUNDAY
 
 
 def test_an_edit_that_a_rule_flags_takes_the_exchange_along(engine: Running) -> None:

@@ -22,11 +22,13 @@ QUESTIONS = (
 )
 
 
-def event(text: str, *, after_s: float = 60.0, metadata: dict[str, Json] | None = None) -> Event:
-    """A message so long after the newest reply, which came at ``NOW``."""
+def event(
+    text: str, *, after_s: float = 60.0, behind_s: float = 0.0, metadata: dict[str, Json] | None = None
+) -> Event:
+    """A message so long after the newest reply, which came at ``NOW``, by a publisher's clock."""
     return Event(
         event_id="e", entry_id="1-0", user_id="acme", scope=Scope.CHAT, conversation_id="c", message_id="m",
-        author_id="a", text=text, created_at=NOW + timedelta(seconds=after_s),
+        author_id="a", text=text, created_at=NOW + timedelta(seconds=after_s - behind_s),
         received_at=NOW + timedelta(seconds=after_s), metadata=metadata or {},
     )  # fmt: skip
 
@@ -152,6 +154,7 @@ def test_people_are_people() -> None:
 
     assert asked == [human] * 3
     assert sign_of(event("yes"), talk("yes", "yes")) is human
+    assert sign_of(event(QUESTIONS[1], behind_s=70.0), talk(QUESTIONS[0])) is human  # a slow clock
 
 
 @pytest.mark.parametrize("after_s", [0.1, 0.0, -2.0])

@@ -30,7 +30,7 @@ class NewerEvent:
 
     Attributes:
         edited_text: the new text of an edit; empty for other events.
-        written_at: as ``Event.written_at``.
+        written_at: by the publisher's clock, as edits are compared.
     """
 
     event_id: str
