@@ -28,6 +28,7 @@ SheetGrid: TypeAlias = list[tuple[str, ...]]
 DELIMITERS: Final = (";", ",", "\t", "|")
 SAMPLE_ROWS: Final = 100
 MOST_COLUMNS: Final = 500
+TOO_WIDE: Final = f"has values in more than {MOST_COLUMNS} columns, the limit: split it"
 UNEVALUATED: Final = re.compile(rb"<f\b[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
 QUOTED_FORMULA: Final = re.compile(r'^="([^"]*)"$')
 """How a program keeps the zeros of a code."""
@@ -35,12 +36,18 @@ FIELD_CHARS: Final = 1_000_000
 
 
 def parse_csv(text: str) -> ParsedDocument:
-    """The rows of a CSV file; of the delimiters counts that with the same number of cells in most rows."""
+    """The rows of a CSV file; of the delimiters counts that with the same number of cells in most rows.
+
+    Raises:
+        DocumentRejected: it is damaged or too wide.
+    """
     text = clean_text(text)
     first, _, rest = text.partition("\n")
     named = first.removeprefix("sep=") if first.startswith("sep=") else ""
     text = rest if named else text
     rows = list(_csv_rows(text, named[:1] or _delimiter(text)))
+    if any(any(row[MOST_COLUMNS:]) for row in rows):
+        raise DocumentRejected(TOO_WIDE)
     return ParsedDocument(title="", blocks=tuple(grid_blocks(rows)))
 
 
@@ -48,7 +55,7 @@ def parse_xlsx(data: bytes) -> ParsedDocument:
     """The visible sheets, rows and columns of a workbook, with the values that were stored last.
 
     Raises:
-        DocumentRejected: no workbook, or locked by a password.
+        DocumentRejected: no workbook, locked by a password, or too wide.
     """
     from openpyxl import load_workbook  # noqa: PLC0415  # 20 MB that only a reading process needs
     from openpyxl.utils.exceptions import InvalidFileException  # noqa: PLC0415
@@ -212,8 +219,11 @@ def _cells_with_values(sheet: Worksheet) -> dict[int, dict[int, Cell | MergedCel
     """
     found: defaultdict[int, dict[int, Cell | MergedCell]] = defaultdict(dict)
     for (row, column), cell in sheet._cells.items():  # noqa: SLF001  # has no public name
-        if cell.value is not None and column <= MOST_COLUMNS:
-            found[row][column] = cell
+        if cell.value is None:
+            continue
+        if column > MOST_COLUMNS:
+            raise DocumentRejected(TOO_WIDE)
+        found[row][column] = cell
     last = max(found, default=0)
     for each in sheet.merged_cells.ranges:
         shown = found.get(each.min_row, {}).get(each.min_col)
@@ -227,7 +237,7 @@ def _csv_rows(text: str, delimiter: str) -> Iterator[tuple[str, ...]]:
     csv.field_size_limit(FIELD_CHARS)
     try:
         for row in csv.reader(io.StringIO(text), delimiter=delimiter):
-            yield tuple(QUOTED_FORMULA.sub(r"\1", single_line(cell)) for cell in row[:MOST_COLUMNS])
+            yield tuple(QUOTED_FORMULA.sub(r"\1", single_line(cell)) for cell in row)
     except csv.Error as error:
         raise DocumentRejected(f"is no CSV file: {error}") from error
 

@@ -239,6 +239,19 @@ def test_a_csv_file_is_a_table(text: str, rows: list[str]) -> None:
     assert parse_csv(text).text.splitlines() == rows
 
 
+def test_a_sheet_of_too_many_columns_is_refused() -> None:
+    """Its last columns are not left out in silence; empty ones do not count."""
+
+    def wide(_: Any, sheet: Any) -> None:
+        sheet["A1"], sheet["SG1"] = "Article", "Price"
+
+    assert parse_csv("Article,Price" + "," * 500 + "\nlamp,4").text
+    with pytest.raises(DocumentRejected, match="more than 500 columns"):
+        parse_csv("Article" + "," * 500 + "Price\nlamp" + "," * 500 + "4")
+    with pytest.raises(DocumentRejected, match="more than 500 columns"):
+        parse_xlsx(xlsx(wide))
+
+
 def test_a_csv_file_of_another_encoding_is_refused_with_advice() -> None:
     """Encodings are never guessed."""
     with pytest.raises(DocumentRejected, match='save it as "CSV UTF-8"'):
