@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import structlog
 from celery.worker.consumer import Consumer
 from kombu.common import ignore_errors
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError, OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport.redis import Channel, Transport
 from redis.exceptions import ConnectionError as ConnectionLost
@@ -78,7 +79,7 @@ class LosableChannel(Channel):
 
         def consume(message: Any) -> None:
             try:
-                callback(message)
+                callback(_checked(message))
             except MALFORMED:
                 if not no_ack and not message.acknowledged:
                     message.reject()
@@ -92,6 +93,20 @@ class LosableChannel(Channel):
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             _log_dropped(error)
+
+
+def _checked(message: Any) -> Any:
+    """The message; raises a ``MALFORMED`` error for a task without objects where its keywords stand.
+
+    Celery notices in a thread, and neither acknowledges such a message nor frees its place.
+    """
+    with suppress(KombuError):  # Celery rejects what it cannot decode
+        parts = message.payload
+        if isinstance(parts, list) and not all(
+            isinstance(each, dict | None) for each in (parts[1], parts[2])
+        ):
+            raise TypeError("expected a list and two objects")
+    return message
 
 
 class RedisTransport(Transport):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from threading import Event
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from celery import Celery
@@ -254,7 +254,10 @@ def foreign(**parts: object) -> bytes:
     """A message as a client without Celery may make it."""
     message = {
         "headers": {"task": "noted", "id": "1"},
-        "properties": {"delivery_tag": "1", "delivery_info": {"exchange": "", "routing_key": "foreign"}},
+        "properties": {
+            "delivery_tag": str(uuid4()),
+            "delivery_info": {"exchange": "", "routing_key": "foreign"},
+        },
         "content-type": "application/json",
         "content-encoding": "utf-8",
         "body": "[[],{},{}]",
@@ -266,6 +269,10 @@ FOREIGN = (
     *(b"no JSON", b"\xff", b"null", b"[]", b"[" * 100_000, json.dumps(GOOD).encode()),
     *(foreign(body=json.dumps(GOOD)), foreign(body="1"), foreign(body=None)),
     *(foreign(headers={"task": ["noted"], "id": "1"}), foreign(properties={"body_encoding": "rot13"})),
+    *(
+        foreign(body=each)
+        for each in ("[[],{},5]", "[[],{},[1]]", "[5,{},{}]", "[[],5,{}]", '[[],{},{"id":5}]')
+    ),
 )
 
 
