@@ -23,6 +23,7 @@ from worker.model import (
     StaleReply,
 )
 from worker.reasons import Reason
+from worker.scope import last_moment
 
 FOR_EVER = timedelta(days=36_500)
 FINISHED_SHARE = 1 / 3
@@ -217,8 +218,12 @@ def people_until(
 
 
 def _is_over(event: Event, account: Account, now: datetime) -> bool:
-    """Whether the idle time after this message ended before now."""
-    return account.people_idle_s > 0 and idle_end(account, event.written_at) <= now
+    """Whether the idle time after this message ended before now.
+
+    Of a message that is not too old for a reply the arrival counts: the publisher's clock may be slow.
+    """
+    began = event.received_at if now <= last_moment(event, account) else event.written_at
+    return account.people_idle_s > 0 and idle_end(account, began) <= now
 
 
 def idle_end(account: Account, now: datetime) -> datetime:

@@ -206,6 +206,23 @@ def test_an_edit_while_the_reply_is_made_is_answered_instead_of_the_old_text(eng
     assert engine.reply(user_id, edit) is None
 
 
+def test_a_persons_message_takes_the_conversation_though_the_publishers_clock_is_slow(
+    engine: Running,
+) -> None:
+    """Local time that is given as UTC: the customer's messages are answered, so the person's counts too."""
+    user_id = engine.account(documents=HOURS)
+    written = {"conversation_id": TALK, "created_at": (datetime.now(UTC) - timedelta(hours=5)).isoformat()}
+    found = [
+        engine.decide(user_id, QUESTION, **written),
+        engine.decide(user_id, GREETING, type="agent_message", author_id="ann", **written),
+        engine.decide(user_id, SUNDAY, **written),
+    ]
+
+    assert [each["reason_code"] for each in found] == [
+        Reason.REPLIED, Reason.AGENT_MESSAGE, Reason.OWNED_BY_PEOPLE,
+    ]  # fmt: skip
+
+
 def test_the_newest_of_two_edits_is_answered_though_the_publishers_clock_is_fast(engine: Running) -> None:
     """They arrive in the wrong order."""
     user_id = engine.account(documents=HOURS)
