@@ -220,9 +220,10 @@ def people_until(
 def _is_over(event: Event, account: Account, now: datetime) -> bool:
     """Whether the idle time after this message ended before now.
 
-    Of a message that is not too old for a reply the arrival counts: the publisher's clock may be slow.
+    Of a message that is not too old for a reply the later time counts: a clock may be slow.
     """
-    began = event.received_at if now <= last_moment(event, account) else event.written_at
+    is_live = now <= last_moment(event, account)
+    began = max(event.created_at, event.received_at) if is_live else event.written_at
     return account.people_idle_s > 0 and idle_end(account, began) <= now
 
 
