@@ -400,6 +400,8 @@ def test_others_verify_an_export_and_a_proof_with_one_script(url: str, shell: Sh
         0, f"{LIMITS + 1} rows verified in a log of {leaves} leaves\n",
     )  # fmt: skip
     assert script(shell, "proof.json", proof, key) == (0, f"1 rows verified in a log of {leaves} leaves\n")
+    bare = {name: each for name, each in json.loads(proof).items() if name not in ("kept", "erasable")}
+    assert script(shell, "bare.json", json.dumps(bare), key)[1].startswith("0 rows verified")
     assert "theirs" not in exported
     code, said = script(shell, "log.ndjson", exported.replace("mine", "ours"), key)
     assert (code, said) == (1, f"not verified: position {LIMITS}: the row does not fit its hash\n")
