@@ -219,7 +219,10 @@
     });
   }
 
-  // --- remaining time
+  // --- remaining time, by the server's clock: that of this computer may be wrong
+
+  const ahead = Date.now() - (Date.parse(document.body.dataset.now) || Date.now());
+  const now = () => Date.now() - ahead;
 
   function rest(seconds) {
     const [value, unit] = seconds >= 120 ? [Math.floor(seconds / 60), "minute"] : [seconds, "second"];
@@ -228,7 +231,7 @@
 
   function left() {
     for (const place of all("[data-left]")) {
-      const seconds = Math.round((Date.parse(place.dataset.left) - Date.now()) / 1000);
+      const seconds = Math.round((Date.parse(place.dataset.left) - now()) / 1000);
       place.textContent = seconds > 0 ? ` (${rest(seconds)})` : place.dataset.over ?? "";
       const undo = place.closest("[data-undo]");
       if (undo && seconds <= 0) undo.hidden = true;
@@ -240,7 +243,7 @@
   async function renew() {
     const form = one("form[data-lease]");
     if (!form || Date.now() - active > 60e3) return;
-    if (Date.parse(form.dataset.lease) - Date.now() > 60e3) return;
+    if (Date.parse(form.dataset.lease) - now() > 60e3) return;
     active = 0;
     try {
       const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "Accept": "text/plain" } });

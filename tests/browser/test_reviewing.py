@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Page, expect
 
@@ -18,6 +19,18 @@ def at_decision(page: Page, desk: Desk, reason: str) -> str:
     decision_id = desk.world.endings[reason]
     page.goto(f"/decisions/{decision_id}")
     return decision_id
+
+
+def test_a_ruling_can_be_undone_though_the_computers_clock_is_fast(desk: Desk) -> None:
+    """The rest of the time is that of the server's clock."""
+    page = desk.sit(REVIEWER)
+    page.clock.set_system_time(datetime.now(UTC) + timedelta(minutes=10))
+    at_decision(page, desk, "MODERATION_FLAGGED")
+    page.keyboard.press("1")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("You can undo it until")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("You can undo it until")).to_be_hidden()
 
 
 def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> None:
