@@ -162,11 +162,11 @@ class Consumer:
         self.redis.delete(self._failing(stream, entry_id))
 
     def failing_s(self, stream: str, entry_id: str) -> float:
-        """How long ago an entry failed first, also in a consumer before us."""
-        name, now = self._failing(stream, entry_id), time.time()
-        self.redis.set(name, now, nx=True, ex=KNOWN_S)
-        since: Any = self.redis.get(name)
-        return now - float(since)
+        """How long ago an entry failed first, also in a consumer before us, by the clock of Redis."""
+        name = self._failing(stream, entry_id)
+        self.redis.set(name, 1, nx=True, ex=KNOWN_S)
+        left_ms: Any = self.redis.pttl(name)
+        return KNOWN_S - float(left_ms) / 1000
 
     def give_up(self, stream: str, fields: dict[str, str], error: TryLater) -> None:
         """Keep an entry aside whose outcome is unknown."""

@@ -14,7 +14,7 @@ from redis import Redis
 
 from examples.channels import slack
 from examples.channels.consumer import ESCALATIONS, GIVE_UP_S, REPLIES, RETRACTIONS, Consumer
-from examples.channels.recipe import Json, Request, Setup
+from examples.channels.recipe import KNOWN_S, Json, Request, Setup
 from tests.support.channel_entries import (
     GROUP,
     ID,
@@ -331,7 +331,7 @@ def refused(valkey: Redis) -> list[tuple[bytes, bytes]]:
 def failed_long_ago(valkey: Redis) -> None:
     """Move the first failure of each entry back by the time after which it is given up."""
     for name in valkey.scan_iter(f"{GROUP}:failing:*"):
-        valkey.set(name, time.time() - GIVE_UP_S)
+        valkey.expire(name, KNOWN_S - int(GIVE_UP_S))
 
 
 def test_an_entry_that_fails_holds_up_its_own_stream_only(
@@ -364,6 +364,23 @@ def test_an_entry_that_waits_is_not_tried_before_its_time(
     consumer.step()
 
     assert (len(channel.calls), waiting(valkey)) == (1, 2)
+
+
+def test_a_clock_that_is_set_forward_gives_no_entry_up(
+    valkey: Redis, consumer: Consumer, channel: FakeChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next try sends the reply."""
+    channel.away.add("/chat.postMessage")
+    put_reply(valkey, 1)
+    consumer.step()
+    later = time.time() + 2 * GIVE_UP_S
+    monkeypatch.setattr(time, "time", lambda: later)
+    for _ in range(2):
+        consumer.next_try.clear()
+        consumer.step()
+        channel.away.clear()
+
+    assert (refused(valkey), channel.texts()) == ([], ["reply 1"])
 
 
 def test_an_entry_that_fails_for_long_is_kept_aside(
