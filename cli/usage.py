@@ -15,9 +15,8 @@ def usage_problem(error: typer.TyperException) -> str:
     if isinstance(error.__cause__, ValidationError):
         text = _refused(parameter, error.__cause__)
     elif parameter is not None and not error.message:
-        text = (
-            f"{_name(parameter)}: expected {_choices(parameter) or 'a value'}, got nothing: {parameter.help}"
-        )
+        meaning = _choices(parameter) or str(parameter.help).replace("`", "")
+        text = f"{_name(parameter)} is missing: {meaning}"
     hint = f" ({context.command_path} --help says more)" if text and context else ""
     return text.removesuffix(".") + hint
 

@@ -26,6 +26,8 @@ app = typer.Typer(
     " version.",
 )
 COLUMNS: Final = ("user_id", "version", "on", "chats", "comments", "rules", "documents", "changed_at")
+NO_SETTINGS: Final = ("user_id", "version")
+"""What ``show`` prints beside the settings."""
 MOST: Final = 100_000
 app.command()(preset)
 
@@ -33,16 +35,22 @@ app.command()(preset)
 @app.command("set")
 def set_(
     user_id: Annotated[str, typer.Argument(help="The account (user_id).")],
-    source: Annotated[str, typer.Option("--file", help="A JSON object of settings; - for standard input.")],
+    source: Annotated[
+        str,
+        typer.Option("--file", help="A JSON object, such as that of `show`; - for standard input."),
+    ],
 ) -> None:
     """Store a new version: the settings in force, changed by the file.
 
     Workers use it within a second; `hushgate accounts settings` lists the settings. A new account gets their
-    defaults, in which the AI is off. Example, from a pipe:
+    defaults, in which the AI is off. A change, and a copy of all settings of another account:
 
         echo '{"flagged_keywords": ["spam"]}' | hushgate accounts set acme --file -
+
+        hushgate accounts show acme | hushgate accounts set corner-shop --file -
     """
-    version = asyncio.run(store_account.save(user_id, _changes(source)))
+    changes = {name: value for name, value in _changes(source).items() if name not in NO_SETTINGS}
+    version = asyncio.run(store_account.save(user_id, changes))
     emit([{"user_id": user_id, "version": version}], ["user_id", "version"])
 
 

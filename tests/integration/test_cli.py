@@ -621,12 +621,15 @@ def test_what_cannot_be_retried_is_said(
 
 
 def test_an_account_is_set_and_shown(shell: Shell) -> None:
-    """Each change is a version; what is not named stays."""
+    """Each change is a version; what is not named stays. What is shown can be set for another account."""
     first = shell.run("accounts", "set", "shop", "--file", "-", stdin=json.dumps(OPEN).encode())
     (shell.folder / "rules.json").write_text('{"flagged_keywords": ["spam"]}')
     second = shell.run("accounts", "set", "shop", "--file", "rules.json")
     shown = shell.run("accounts", "show", "shop").rows[0]
+    copied = shell.run("accounts", "set", "branch", "--file", "-", stdin=json.dumps(shown).encode())
+    branch = shell.run("accounts", "show", "branch").rows[0]
 
+    assert (copied.code, branch) == (0, shown | {"user_id": "branch", "version": 1})
     assert [ended.rows for ended in (first, second)] == [
         [{"user_id": "shop", "version": version}] for version in (1, 2)
     ]
@@ -715,8 +718,8 @@ def test_a_preset_is_shown_on_a_terminal(shell: Shell) -> None:
         (("costs", "--by", "colour"), "--by: expected some of day, "),
         (("decisions", "export", "--format", "pdf"), "--format: expected one of csv, ndjson, got 'pdf' ("),
         (("accounts", "preset", "kind"), "name: expected one of careful, balanced, "),
-        (("accounts", "show"), "user_id: expected a value, got nothing: The account (user_id) (hushgate a"),
-        (("review", "add-person", "kim"), "--role: expected one of viewer, "),
+        (("accounts", "show"), "user_id is missing: The account (user_id) (hushgate a"),
+        (("review", "add-person", "kim"), "--role is missing: one of viewer, "),
         (("decisons",), "No such command 'decisons'. Did you mean 'decisions'? (hushgate --help says more)"),
         (("escalations", "list", "--state", "odd"), "--state: expected open, "),
         (("escalations", "list", "--after", "odd"), "--after: expected the id of a decision, got 'odd'"),
