@@ -142,7 +142,8 @@ def _manifest(folder: Path) -> Manifest:
     try:
         values: Any = orjson.loads((folder / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
-        raise fail(f"{folder}: expected a backup with {MANIFEST}, got {type(error).__name__}") from error
+        found = error.strerror if isinstance(error, OSError) else "no JSON"
+        raise fail(f"{folder}: expected a backup with {MANIFEST}, got {found}") from error
     unreadable: list[str] = []
     manifest = read_object(Manifest, values, MANIFEST, unreadable)
     if manifest.format > FORMAT:  # whose fields may differ

@@ -203,7 +203,7 @@ def test_a_restore_refuses_servers_that_are_not_empty(
     assert (full.code, busy.code, none.code, again.code) == (3, 3, 2, 2)
     assert "expected an empty database" in full.err
     assert f"expected a Redis without our streams, got {STREAM}" in busy.err
-    assert "expected a backup with backup.json" in none.err
+    assert "expected a backup with backup.json, got No such file" in none.err
     assert "expected an empty folder" in again.err
 
 

@@ -78,13 +78,34 @@ def test_a_secret_that_is_given_twice_or_in_no_file_is_refused(tmp_path: Path) -
         **PLAIN,
         **in_files(tmp_path, {"OPENAI_API_KEY": "sk-hunter7"}),
         "SENTRY_DSN_FILE": str(tmp_path / "none"),
+        **in_files(tmp_path, {"OPENROUTER_API_KEY": " "}),
     }
+    del environment["OPENROUTER_API_KEY"]
     with pytest.raises(ConfigurationError) as caught:
         load(Settings, environment)
 
-    assert "  OPENAI_API_KEY: expected OPENAI_API_KEY or OPENAI_API_KEY_FILE, got both" in str(caught.value)
-    assert "  SENTRY_DSN_FILE: expected a file with the secret, got FileNotFoundError" in str(caught.value)
+    assert sorted(str(caught.value).splitlines()[1:]) == [
+        "  OPENAI_API_KEY: expected OPENAI_API_KEY or OPENAI_API_KEY_FILE, got both",
+        "  OPENROUTER_API_KEY_FILE: expected a file with the secret, got an empty file",
+        "  SENTRY_DSN_FILE: expected a file with the secret, got No such file or directory",
+    ]
     assert "hunter" not in str(caught.value)
+
+
+def test_spaces_around_a_pasted_value_do_not_belong_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In the environment and in a file; a key of spaces is none."""
+    for name, value in {**PLAIN, "HUSHGATE_MODEL_URL": "http://model/v1", "HUSHGATE_MODEL_KEY": " "}.items():
+        monkeypatch.setenv(name, f" {value}\n")
+    monkeypatch.delenv("OPENROUTER_API_KEY")
+    for name, path in in_files(tmp_path, {"OPENROUTER_API_KEY": " sk-hunter5 \n"}).items():
+        monkeypatch.setenv(name, path)
+    found = load(Settings)
+
+    keys = (found.openai_api_key, found.openrouter_api_key)
+    assert [each and each.get_secret_value() for each in keys] == ["sk-hunter4", "sk-hunter5"]
+    assert (found.servers.model.url, found.servers.model.key) == ("http://model/v1", None)
 
 
 KEY = "sk-live/Ab12+Cd34=Ef56"

@@ -52,6 +52,7 @@ class Environment(BaseSettings):
         env_file=".env",
         env_ignore_empty=True,
         case_sensitive=True,
+        str_strip_whitespace=True,  # of a pasted key or URL
         hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
         use_attribute_docstrings=True,
     )
