@@ -95,7 +95,7 @@ def _of_stored(shown: Callable[[StoredFigures, Situation], str]) -> Callable[[Si
 def _beat(stream: StreamState, _now: Situation) -> str:
     if stream.beat_age_s >= KEPT_S:
         return "none"
-    ran = "none" if stream.tasks_age_s >= KEPT_S else f"one {stream.tasks_age_s:.0f} s ago"
+    ran = "none" if stream.tasks_age_s >= KEPT_S else f"one, or beat started, {stream.tasks_age_s:.0f} s ago"
     return f"sent a task {stream.beat_age_s:.0f} s ago, a worker ran {ran}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from contextlib import suppress
 from typing import Any, Final
 
 import structlog
@@ -38,7 +39,7 @@ def beat_key(stream: str) -> str:
 
 
 def tasks_key(stream: str) -> str:
-    """Written when a worker runs a task of beat."""
+    """Written when a worker runs a task of beat, and when beat starts: from then on tasks can be late."""
     return f"{{{stream}}}:tasks"
 
 
@@ -60,6 +61,8 @@ def sign_beat(url: str, stream: str) -> None:
             log.warning("beat_not_signed", error=type(error).__name__)
 
     sign()
+    with suppress(RedisError):  # as ``sign`` logs
+        redis.set(tasks_key(stream), 1, ex=KEPT_S)
     after_task_publish.connect(sign, weak=False)
 
 
@@ -78,7 +81,7 @@ async def load_beats(redis: AsyncRedis, stream: str) -> tuple[str, ...]:
 
 
 async def load_ages(redis: AsyncRedis, stream: str) -> tuple[float, float]:
-    """Seconds since beat sent a task, and since a worker ran a task of beat; ``KEPT_S`` at most."""
+    """Seconds since beat sent a task, and since a worker ran one or beat started; ``KEPT_S`` at most."""
     sent, ran = [await redis.pttl(key) for key in (beat_key(stream), tasks_key(stream))]
     return _age_s(sent), _age_s(ran)
 

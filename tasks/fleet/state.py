@@ -56,7 +56,7 @@ class StreamState:
         oldest_age_s: age of the oldest unfinished entry; 0 without entries.
         workers: workers with a heartbeat.
         beat_age_s: seconds since beat sent a task, at most a day.
-        tasks_age_s: seconds since a worker ran a task of beat, at most a day.
+        tasks_age_s: seconds since a worker ran a task of beat, or beat started; at most a day.
         beats: beats that sent a task in the last 30 s; exactly one is right.
         memory_share: used part of ``maxmemory`` of the fullest Redis; 0 without a limit.
         shards: the shards that publishers use, and earlier shards that do not answer.

@@ -227,7 +227,8 @@ BEAT_AGE: Final = _fleet(
     "hushgate_beat_age_seconds", "Since beat sent a task; a day when that is longer ago."
 )
 TASKS_AGE: Final = _fleet(
-    "hushgate_tasks_age_seconds", "Since a worker ran a task of beat; a day when that is longer ago."
+    "hushgate_tasks_age_seconds",
+    "Since a worker ran a task of beat, or beat started; at most a day.",
 )
 REDIS_MEMORY: Final = _fleet(
     "hushgate_redis_memory_share", "Used part of the memory limit of the fullest Redis; 0 without a limit."
