@@ -115,12 +115,19 @@ def postgres_checks(settings: Settings) -> Iterator[DoctorCheck]:
     fix = "run, as the owner: hushgate migrate"
     if found.revision is None:
         fix += f"; where the owner is no superuser, first as a superuser: {migrate.GRANT_PARAMETERS}"
-    yield failed("migrations", shown, fix, unless=migrated)
+    if missing := _missing_columns(settings) if migrated else []:
+        shown, fix = f"{shown}, without {', '.join(missing[:3])}", f"{migrate.UNRELEASED}; use a new database"
+    yield failed("migrations", shown, fix, unless=migrated and not missing)
     if migrated:
         fix = "run hushgate beat; the first decision creates the partition too"
         yield failed("audit partition", found.partition, fix, unless=found.has_partition)
         fix = f"GRANT {WORKER_ROLE} TO the login of DATABASE_URL"
         yield failed("worker role", found.role or "none", fix, unless=found.role is not None)
+
+
+def _missing_columns(settings: Settings) -> list[str]:
+    with migrate.engine(settings.database_url.get_secret_value()).connect() as connection:
+        return migrate.missing_columns(connection)
 
 
 def clock_checks(settings: Settings) -> Iterator[DoctorCheck]:

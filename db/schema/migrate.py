@@ -18,6 +18,7 @@ from alembic.util import CommandError
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from sqlalchemy.exc import OperationalError
 
+from db.columns import metadata
 from db.schema import baseline
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
@@ -27,6 +28,7 @@ LOCK_WAIT: Final = "1s"
 """How long a migration waits for the lock of a table; statements behind the migration wait as long."""
 OLDEST: Final = 150_000
 """The number of Postgres 15, whose NULLS NOT DISTINCT and views with the rights of their reader are used."""
+UNRELEASED: Final = "expected a database of a release, or an empty one, got one of an unreleased version"
 GRANT_PARAMETERS: Final = "GRANT SET ON PARAMETER hushgate.erasing, hushgate.sweeping TO the owner's login"
 BY_SUPERUSER: Final = {
     "hushgate.erasing": GRANT_PARAMETERS,
@@ -56,9 +58,9 @@ def upgrade(url: str) -> tuple[str | None, str]:
     Each migration is one transaction. A migration that cannot lock a table is tried again for some minutes.
 
     Raises:
-        ConfigurationError: no Postgres or one older than 15, a database that is newer, not in UTF-8 or behind
-            a pooler, a transaction keeps a table locked, or the login may not set the parameters of our
-            functions.
+        ConfigurationError: no Postgres or one older than 15, a database that is newer, of an unreleased
+            version, not in UTF-8 or behind a pooler, a transaction keeps a table locked, or the login may
+            not set the parameters of our functions.
         psycopg.Error: Postgres is unreachable, or refused a statement.
     """
     try:
@@ -96,10 +98,21 @@ def _upgrade(url: str) -> tuple[str | None, str]:
         connection.commit()
         with _short_waits(connection):
             _apply(connection)
+            if missing := missing_columns(connection):
+                raise ConfigurationError(f"DATABASE_URL: {UNRELEASED}: it lacks {', '.join(missing[:3])}")
             with connection.begin():
                 baseline.run(connection, "vectors")
         connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
     return before, head()
+
+
+def missing_columns(connection: sa.Connection) -> list[str]:
+    """Declared columns that the database lacks: an unreleased version with the same revision made it."""
+    found = sa.inspect(connection).get_multi_columns()
+    connection.rollback()
+    columns = {(table, column["name"]) for (_, table), each in found.items() for column in each}
+    declared = (column for table in metadata.sorted_tables for column in table.columns)
+    return [str(each) for each in declared if (each.table.name, each.name) not in columns]
 
 
 def _require_postgres(server: psycopg.ConnectionInfo) -> None:

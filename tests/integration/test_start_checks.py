@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -62,6 +63,21 @@ def test_a_database_without_tables_asks_for_the_migration(stack: Stack) -> None:
 
     with pytest.raises(ConfigurationError, match="run `hushgate migrate`"):
         require_database(database_at(stack.database_url, "never_migrated"), role=None)
+
+
+def test_a_database_of_an_unreleased_version_is_named(stack: Stack, template: str, tmp_path: Path) -> None:
+    """It has our revision and lacks a column; `migrate` and `doctor` say so, and what to use instead."""
+    url = create_database(stack.database_url, "unreleased", template)
+    with psycopg.connect(url) as connection:
+        connection.execute("ALTER TABLE ai_rules DROP COLUMN prompt")
+    shell = shell_at(tmp_path, DATABASE_URL=url, REDIS_URL=stack.redis_url)
+    checks = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
+
+    with pytest.raises(ConfigurationError, match=r"one of an unreleased version: it lacks ai_rules\.prompt"):
+        upgrade(url)
+    assert checks["migrations"]["state"] == "fail"
+    assert checks["migrations"]["found"] == "0001 of 0001, without ai_rules.prompt"
+    assert "use a new database" in checks["migrations"]["fix"]
 
 
 @pytest.mark.parametrize("part", ["login", "database", "address"])
