@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
+from cli.exit_codes import ExitCode
 from compliance.erasure.records import ErasureKind
 from db.identifiers import uuid_at
 from db.people.records import Role
@@ -25,6 +27,7 @@ from tests.support.reviewing import add_person
 from tests.support.running import Running, eventually
 from tests.support.terminal import HUSHGATE, PATIENCE_S, Shell
 
+ROOT = Path(__file__).parents[2]
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
 STOPS = ("--set", 'flagged_keywords=["weekdays"]')
@@ -204,6 +207,33 @@ def test_a_backtest_that_was_left_days_ago_is_not_continued(engine: Running, she
     assert second["backtest_id"] != first["backtest_id"]
     assert second["since"] > first["since"]
     assert second["decisions"] == 1
+
+
+def _children(process: int) -> list[Path]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [Path(f"/proc/{each}") for each in found]
+
+
+def _ends_at_once(child: Path) -> bool:
+    """Whether a child of multiprocessing that has begun leaves SIGINT to the kernel."""
+    status = (child / "status").read_text()
+    caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)  # type: ignore[index]  # every status has it
+    return "_multiprocessing" in (child / "maps").read_text() and not caught >> (signal.SIGINT - 1) & 1
+
+
+def test_ctrl_c_while_a_backtest_starts_prints_no_traceback(engine: Running, shell: Shell) -> None:
+    """Its processes take longer to import than the command; what is left is what the command says."""
+    shop = engine.account(documents=HOURS)
+    engine.decide(shop, QUESTION)
+    command = [sys.executable, "-m", "cli", "trials", "backtest", "--account", shop, "--full", *STOPS]
+    with subprocess.Popen(
+        command, env=shell.environment, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        eventually(lambda: any(map(_ends_at_once, _children(process.pid))), "a process of the backtest")
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE_S)[1].decode()
+
+    assert (process.returncode, said) == (ExitCode.INTERRUPTED, "interrupted; the same command continues\n")
 
 
 def test_what_names_decisions_is_one_thing(engine: Running, shell: Shell) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -52,7 +53,7 @@ async def run_backtest(
         TrialRefused: another run counts the same backtest.
     """
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
+    with ProcessPoolExecutor(processes, context, initializer=_end_at_once) as pool:
         while positions := await _next_positions(source, trial, ids, CHUNK * processes):
             chunk = [each.decision_id for each in positions]
             works = [
@@ -63,7 +64,10 @@ async def run_backtest(
                 for start in range(min(processes, len(chunk)))
             ]  # fmt: skip
             loop = asyncio.get_running_loop()
-            parts = await asyncio.gather(*(loop.run_in_executor(pool, decide_batch, each) for each in works))
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # and in what starts here
+            calls = [loop.run_in_executor(pool, decide_batch, each) for each in works]
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            parts = await asyncio.gather(*calls)
             done, today = await _counted(source, trial, positions, parts), now().date()
             moved = await store_progress(source, trial, done, today) if ids is None else None
             if ids is None and moved is None:
@@ -71,6 +75,12 @@ async def run_backtest(
             trial = moved or advanced(trial, done, today)
             progress(trial)
     return trial if ids is not None else await finish_trial(source, trial, now())
+
+
+def _end_at_once() -> None:
+    """Let Ctrl-C end a process that starts or decides, without a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 async def _next_positions(
