@@ -151,7 +151,7 @@ def test_a_draft_is_approved_with_two_keys(desk: Desk) -> None:
     wrong = faults(page)
     picture(page, "escalations")
     page.locator(f"a[href='/escalations/{decision_id}']").click()
-    expect(page.locator("[data-approve]")).to_be_visible()
+    expect(page.locator("[data-approve] kbd")).to_have_text(["a", "Enter"])
     wrong += faults(page)
     page.keyboard.press("a")
     expect(page.locator("[data-approve]")).to_be_focused()
