@@ -30,6 +30,7 @@ from review.decision.panels import (
     panel_requests,
     wanted_panels,
 )
+from review.decision.remedies import remedy
 from review.decision.review_form import ReviewFields
 from review.decision.review_panel import ReviewReads, review_panel
 from review.decision.view import build_view, decision_record
@@ -201,6 +202,7 @@ async def _load_frame(
         "record": record,
         "panel": review_panel(visit, decision, found),
         "view": view,
+        "remedy": None if decision.blind else remedy(row),
         "answering": answer_panel(visit, row, answering.result(), blind=decision.blind),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),

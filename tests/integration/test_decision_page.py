@@ -102,6 +102,25 @@ def test_the_title_has_the_time_of_the_reader(engine: Running) -> None:
     assert title[1].endswith(f"{row['created_at'].astimezone(ZoneInfo('Asia/Kathmandu')):%H:%M}")
 
 
+@pytest.mark.parametrize(
+    ("settings", "text", "link"),
+    [
+        ({"ai_control_enabled": False}, "Hello!", '/settings">Settings'),
+        ({"flagged_keywords": ["casino"]}, "casino", '/rules">Rules'),
+        ({}, "Do you repair phones?", '/documents">Add a document'),
+    ],
+)
+def test_a_message_without_a_reply_names_the_page_to_change_that(
+    engine: Running, settings: dict[str, Any], text: str, link: str
+) -> None:
+    """For people who may change it."""
+    row = engine.decide(engine.account(**settings), text)
+    owner, reviewer = visited(engine.url, row, Role.OWNER), visited(engine.url, row)
+
+    assert f'To change this:</span> <a href="/accounts/{row["user_id"]}{link}</a>' in owner
+    assert "To change this" not in reviewer
+
+
 HEADLINES = {"ignore": "Nothing was sent: ", "escalate": "Handed to a person: "}
 
 

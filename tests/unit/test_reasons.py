@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.deployment.config import REASONS_HEAD
+from review.decision.remedies import remedy
 from review.words import decisions as wording
 from review.words import reasons as reason_labels
 from worker.reasons import reasons_table
@@ -41,3 +42,22 @@ def test_the_stored_table_of_reasons_is_the_generated_one() -> None:
     stored = (Path(__file__).parents[2] / "docs" / "reasons.md").read_text()
 
     assert stored == REASONS_HEAD + reasons_table() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "rule", "route"),
+    [
+        ("LLM_REJECTED", None, "connect"),
+        ("FLAGGED_RULE", "injection:override", "settings"),
+        ("REPLY_FLAGGED_RULE", "flagged_phrase:free money", "rules"),
+        ("LOW_CONFIDENCE", None, "documents"),
+        ("OWNED_BY_PEOPLE", None, None),
+        ("REPLIED", None, None),
+        ("NEVER_HEARD_OF", None, None),
+    ],
+)
+def test_a_reason_has_the_page_that_changes_it(code: str, rule: str | None, route: str | None) -> None:
+    """None where the decision was as wanted, or is of a newer release."""
+    page = remedy({"reason_code": code, "matched_rule": rule})
+
+    assert (page and page.route) == route
