@@ -29,11 +29,12 @@ FAMILIES: Final[Mapping[ReasonFamily, str]] = {
     ReasonFamily.ANSWERED: mark("Answered"),
 }
 """Total; in display order."""
+BUDGET: Final = mark("The budget was spent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldGroup:
-    """Messages without a reply for reasons of one family; ``reasons`` are code and number, most first."""
+    """Messages without a reply for reasons of one kind; ``reasons`` are code and number, most first."""
 
     title: str
     events: int
@@ -50,16 +51,17 @@ def held_groups(counts: Iterable[Row], answered: Iterable[Row] = ()) -> tuple[He
     """
     dealt_with = [row for row in answered if row["decision"] != DecisionKind.RESPOND]
     closed = sum(row["events"] for row in dealt_with if row["state"] == AnswerState.DISMISSED)
-    by_family: dict[ReasonFamily, Counter[str]] = {family: Counter() for family in FAMILIES}
+    by_title: dict[str, Counter[str]] = {title: Counter() for title in (*FAMILIES.values(), BUDGET)}
     for row in (*counts, *(row | {"events": -row["events"]} for row in dealt_with)):
         if row["reason_code"] not in Reason.__members__:
             continue
         spec = Reason(row["reason_code"]).spec
         if spec.decision is not DecisionKind.RESPOND:
-            by_family[spec.family][row["reason_code"]] += row["events"]
+            title = BUDGET if spec is Reason.BUDGET_SPENT.spec else FAMILIES[spec.family]
+            by_title[title][row["reason_code"]] += row["events"]
     groups = [
-        HeldGroup(title=FAMILIES[family], events=left.total(), reasons=tuple(left.most_common()))
-        for family, found in by_family.items()
+        HeldGroup(title=title, events=left.total(), reasons=tuple(left.most_common()))
+        for title, found in by_title.items()
         if (left := +found)
     ]
     return (*groups, HeldGroup(title=CLOSED, events=closed, reasons=())) if closed else tuple(groups)

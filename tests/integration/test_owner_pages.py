@@ -32,6 +32,12 @@ from worker.presets import PRESETS, PresetKind, PresetName, preset_of, presets_o
 from worker.reasons import Reason
 
 SHOP = "owned-shop"
+SPENT = """
+    INSERT INTO account_costs (user_id, grain, start, purpose, model, slot, decisions, prompt_tokens,
+        completion_tokens, nano_usd, unpriced_tokens)
+    SELECT %s, grain, date_trunc(grain, now() AT TIME ZONE 'utc')::date, 'judge', 'spent', 0, 1, 1, 1, 3e9, 0
+    FROM (VALUES ('day'), ('month')) AS grains (grain)
+"""
 FIELDS = {
     "answer": re.compile(r'name="answer" value="([0-9a-f-]{36})"'),
     "draft": re.compile(r'name="draft" value="([0-9]+)"'),
@@ -348,15 +354,25 @@ def test_the_home_says_which_tokens_its_cost_leaves_out(owner: Visitor) -> None:
     assert re.search(r"without \d+ tokens? that (has|have) no price", cost)
 
 
+def store(url: str, statement: str, user_id: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement, (user_id,))
+
+
 def test_a_budget_for_a_day_is_a_budget(owner: Visitor, database_url: str) -> None:
-    """The home shows that of the month alone, and says that there is none only where there is none."""
+    """The home says what of it is spent, when all of it is, and only where there is none that none is set."""
     pages = []
-    for budget in (2.0, None):
+    store(database_url, SPENT, SHOP)
+    for budget in (9.0, 2.0, None):
         account = replace(in_force(database_url), budget_day_usd=budget)
         in_pool(database_url, partial(store_account, account=account, changed_by="test"), role=None)
         pages.append(owner.get(f"/accounts/{SHOP}/home").text)
 
-    assert ["no budget is set" in each for each in pages] == [False, True]
+    store(database_url, "DELETE FROM account_costs WHERE user_id = %s AND model = 'spent'", SHOP)
+
+    assert ["no budget is set" in each for each in pages] == [False, False, True]
+    assert ["The budget is spent" in each for each in pages] == [False, True, False]
+    assert ["of a budget of" in each for each in pages] == [True, True, False]
 
 
 def test_the_page_of_answers_leads_to_all_of_them(owner: Visitor) -> None:

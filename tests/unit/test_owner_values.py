@@ -11,7 +11,7 @@ from review.access import RIGHTS, Right
 from review.accounts import what_if
 from review.accounts.settings_form import account_from_form, form_of_account
 from review.accounts.settings_page import WEEKDAYS
-from review.owner.held_reasons import FAMILIES, held_groups
+from review.owner.held_reasons import BUDGET, FAMILIES, held_groups
 from review.owner.home_page import owned_account
 from review.typed.durations import TimeUnit, as_number_and_unit, duration_s
 from review.typed.problems import problem_wording
@@ -149,11 +149,14 @@ def test_families_and_weekdays_are_total() -> None:
 def test_messages_without_reply_are_grouped_by_family() -> None:
     """Replies and codes of another release are left out; the most frequent reason comes first."""
     counts = [("FLAGGED_RULE", 1), ("MODERATION_FLAGGED", 3), ("REPLIED", 5), ("LATER", 2), ("TOO_LATE", 1)]
+    counts += [("BUDGET_SPENT", 2), ("AI_DISABLED", 1)]
     found = held_groups([{"reason_code": code, "events": events} for code, events in counts])
 
     assert [(each.title, each.events) for each in found] == [
         (FAMILIES[ReasonFamily.BLOCKED], 4),
+        (FAMILIES[ReasonFamily.SETTINGS], 1),
         (FAMILIES[ReasonFamily.TOO_LATE], 1),
+        (BUDGET, 2),
     ]
     assert found[0].reasons == (("MODERATION_FLAGGED", 3), ("FLAGGED_RULE", 1))
 
