@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.options import note_misspelt, with_pool, words_of
-from cli.output import emit, emit_csv, fail
+from cli.options import note_misspelt, time_of, with_pool, words_of
+from cli.output import emit, emit_csv
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 
 SUMS: Final = ("prompt_tokens", "completion_tokens", "usd", "unpriced_tokens")
@@ -23,9 +23,9 @@ def costs(
     ] = "day,account",
     account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="First day, such as 2026-11-01; default: 30 days.")
+        str | None, typer.Option(help="From this day (UTC) or age on: 2026-11-01, 7d; default: 29d.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Last day, UTC; default: today.")] = None,
+    until: Annotated[str | None, typer.Option(help="To this day or age; default: today.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
     """Print tokens and costs in US dollars, as counted with the decisions.
@@ -34,6 +34,7 @@ def costs(
     a model without a price are in unpriced_tokens and not in usd; usd is empty when no price is known.
 
     Examples:
+
         hushgate costs --by day,model --since 2026-11-01
 
         hushgate costs --by account,purpose --csv > costs.csv
@@ -56,12 +57,8 @@ def costs(
 
 
 def _day(name: str, text: str | None, default: date) -> date:
-    if text is None:
-        return default
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise fail(f"{name}: expected a day such as 2026-11-01, got {text!r}") from None
+    found = time_of(name, text)
+    return default if found is None else found.date()
 
 
 def _row(found: CostSum, keys: Sequence[CostKey]) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def list_(
     stderr.
 
     Examples:
+
         hushgate decisions list --since 24h --decision ignore --rule 'flagged_keyword:*' --json id,reason
 
         hushgate decisions list --since all --account corner-shop --reason blocked --review open

@@ -33,6 +33,7 @@ def limits(
     of what the server said. `lasts_s` is when nothing is left at that rate. Workers report every two seconds.
 
     Examples:
+
         hushgate limits
 
         hushgate limits --account corner-shop

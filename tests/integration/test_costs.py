@@ -105,6 +105,8 @@ def test_a_model_without_a_price_has_an_unknown_cost(engine: Running, tmp_path: 
         csv.DictReader(io.StringIO(shell.run("costs", "--by", "account", "-a", user_id, "--csv").out))
     )
     wrong = shell.run("costs", "--by", "colour")
+    lately = shell.run("costs", "--by", "account", "-a", user_id, "--since", "1d")
+    before = shell.run("costs", "--by", "account", "-a", user_id, "--until", "2d")
 
     assert (lines["moderation"]["model"], lines["moderation"]["usd"]) == (CLASSIFIER_MODEL, None)
     assert lines["completion"]["usd"] > 0
@@ -116,6 +118,7 @@ def test_a_model_without_a_price_has_an_unknown_cost(engine: Running, tmp_path: 
     assert float(printed[0]["usd"]) == pytest.approx(lines["completion"]["usd"] + lines["judge"]["usd"])
     assert int(printed[0]["unpriced_tokens"]) == told["moderation"]["unpriced_tokens"]
     assert (wrong.code, "colour" in wrong.err) == (2, True)
+    assert (len(lately.rows), before.rows) == (1, [])
 
 
 @pytest.mark.parametrize(
