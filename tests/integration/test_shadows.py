@@ -109,6 +109,7 @@ def test_a_shadow_stores_what_would_end_otherwise_and_nothing_else(engine: Runni
     user_id = engine.account(documents=HOURS, flagged_keywords=["sunday"])
     early = engine.decide(user_id, QUESTION)
     shadow = started(engine.url, user_id, {"flagged_keywords": ["weekdays"]})
+    assert shadow.started_by == actor().made_by
     rows = [
         engine.decide(user_id, text) for text in (QUESTION, "Are you closed on Sunday?", "I will kill you")
     ]

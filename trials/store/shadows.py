@@ -43,7 +43,7 @@ async def start_shadow(source: Pool, candidate_id: UUID, actor: Actor, *, usd_a_
                 f"shadow: expected at most {MOST_RUNNING} of {trial.user_id} at a time, got another"
             )
         await begin_trial(connection, trial, actor)
-    return trial
+    return await get_trial(source, trial.trial_id, TrialKind.SHADOW) or trial
 
 
 async def stop_shadow(source: Pool, shadow_id: UUID, actor: Actor) -> Trial:
