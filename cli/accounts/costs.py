@@ -33,7 +33,7 @@ def costs(
     Prices are those of HUSHGATE_PRICES when a decision was made, else list prices (docs/limits.md). Tokens of
     a model without a price are in unpriced_tokens and not in usd; usd is empty when no price is known.
 
-    Examples:
+    For example:
 
         hushgate costs --by day,model --since 2026-11-01
 

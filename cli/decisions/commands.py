@@ -60,7 +60,7 @@ def list_(
     --since sets another start, --since all lists every decision. The cursor of the next page is printed on
     stderr.
 
-    Examples:
+    For example:
 
         hushgate decisions list --since 24h --decision ignore --rule 'flagged_keyword:*' --json id,reason
 

@@ -32,7 +32,7 @@ def limits(
     `used` is of the last minute, over all workers. `left` is the lower of the configured limit less that, and
     of what the server said. `lasts_s` is when nothing is left at that rate. Workers report every two seconds.
 
-    Examples:
+    For example:
 
         hushgate limits
 
