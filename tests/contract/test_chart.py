@@ -144,9 +144,8 @@ def test_a_secret_is_refused_among_the_settings() -> None:
 def test_other_settings_are_accepted_and_unknown_values_refused() -> None:
     """Every setting that is no secret can be set, once."""
     data = named("ConfigMap", "settings", FULL)["data"]
-    owned = set(data) - set(FULL["settings"]) | {
-        each["name"] for component in pods(FULL) for each in container(component, FULL).get("env", ())
-    }
+    given = {each["name"] for component in pods(FULL) for each in container(component, FULL).get("env", ())}
+    owned = (set(data) | given) - set(FULL["settings"])
     free = {name: "1" for name in ALIASES.values() if name not in SECRETS | owned}
     refused: list[dict[str, Any]] = [
         {"worker": {"replica": 3}},
@@ -310,6 +309,14 @@ def test_migrations_run_before_the_pods_of_a_release() -> None:
         "HUSHGATE_DB_GATEWAY_PASSWORD",
     } <= {str(field.alias) for field in LoginSettings.model_fields.values()}
     assert not [each for each in manifests({"migrate": {"enabled": False}}) if each["kind"] == "Job"]
+
+
+def test_migrations_read_the_settings_without_the_later_config_map() -> None:
+    """They store the limits of HUSHGATE_KEEP, below which no worker deletes."""
+    (container,) = pods(FULL)["migrate"]["spec"]["containers"]
+
+    assert {each["name"]: each["value"] for each in container["env"]} == FULL["settings"]
+    assert "env" not in pods()["migrate"]["spec"]["containers"][0]
 
 
 def test_one_beat_at_any_time() -> None:
