@@ -19,6 +19,7 @@ from db.reviews.visible_decision import VisibleDecision, load_visible_decision
 from review.access import Right
 from review.answers.panel import answer_panel
 from review.content_covers import cover_reason
+from review.decision.change_page import change_page
 from review.decision.draft_grounds import assessed_draft, decision_grounds, decision_reading
 from review.decision.list_position import list_position, list_query
 from review.decision.measure_bars import measure_bars
@@ -30,7 +31,6 @@ from review.decision.panels import (
     panel_requests,
     wanted_panels,
 )
-from review.decision.remedies import remedy
 from review.decision.review_form import ReviewFields
 from review.decision.review_panel import ReviewReads, review_panel
 from review.decision.view import build_view, decision_record
@@ -202,7 +202,7 @@ async def _load_frame(
         "record": record,
         "panel": review_panel(visit, decision, found),
         "view": view,
-        "remedy": None if decision.blind else remedy(row),
+        "change_page": None if decision.blind else change_page(row),
         "answering": answer_panel(visit, row, answering.result(), blind=decision.blind),
         "passages": answering.result().passages,
         "bars": measure_bars(snapshot.assessment, view.confidence, view.moderation),

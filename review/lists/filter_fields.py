@@ -130,7 +130,7 @@ FIELDS: Final = (
     _filter(
         "degraded",
         "Degraded",
-        "Whether something was not consulted.",
+        "Moderation, search or a model failed or was incomplete.",
         filter_parsers.yes_or_no,
         choices=("yes", "no"),
         opposite="whole",

@@ -105,9 +105,9 @@ def test_the_title_has_the_time_of_the_reader(engine: Running) -> None:
 @pytest.mark.parametrize(
     ("settings", "text", "link"),
     [
-        ({"ai_control_enabled": False}, "Hello!", '/settings">Settings'),
-        ({"flagged_keywords": ["casino"]}, "casino", '/rules">Rules'),
-        ({}, "Do you repair phones?", '/documents">Add a document'),
+        ({"ai_control_enabled": False}, "Hello!", "settings?level=all#setting-ai_control_enabled"),
+        ({"flagged_keywords": ["casino"]}, "casino", "rules"),
+        ({}, "Do you repair phones?", "documents"),
     ],
 )
 def test_a_message_without_a_reply_names_the_page_to_change_that(
@@ -117,7 +117,7 @@ def test_a_message_without_a_reply_names_the_page_to_change_that(
     row = engine.decide(engine.account(**settings), text)
     owner, reviewer = visited(engine.url, row, Role.OWNER), visited(engine.url, row)
 
-    assert f'To change this:</span> <a href="/accounts/{row["user_id"]}{link}</a>' in owner
+    assert f'To change this:</span> <a href="/accounts/{row["user_id"]}/{link}">' in owner
     assert "To change this" not in reviewer
 
 

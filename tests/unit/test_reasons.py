@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from cli.deployment.config import REASONS_HEAD
-from review.decision.remedies import remedy
+from review.decision.change_page import SETTINGS, change_page
 from review.words import decisions as wording
 from review.words import reasons as reason_labels
+from worker.model import Account
 from worker.reasons import reasons_table
 
 
@@ -45,19 +47,26 @@ def test_the_stored_table_of_reasons_is_the_generated_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "rule", "route"),
+    ("code", "rule", "route", "setting"),
     [
-        ("LLM_REJECTED", None, "connect"),
-        ("FLAGGED_RULE", "injection:override", "settings"),
-        ("REPLY_FLAGGED_RULE", "flagged_phrase:free money", "rules"),
-        ("LOW_CONFIDENCE", None, "documents"),
-        ("OWNED_BY_PEOPLE", None, None),
-        ("REPLIED", None, None),
-        ("NEVER_HEARD_OF", None, None),
+        ("LLM_REJECTED", None, "connect", ""),
+        ("HELD_UNREAD", None, "connect", ""),
+        ("FLAGGED_RULE", "injection:override", "settings", "injection_check"),
+        ("REPLY_FLAGGED_RULE", "flagged_phrase:free money", "rules", ""),
+        ("LOW_CONFIDENCE", None, "documents", ""),
+        ("LOW_CONFIDENCE_ESCALATED", None, "documents", ""),
     ],
 )
-def test_a_reason_has_the_page_that_changes_it(code: str, rule: str | None, route: str | None) -> None:
-    """None where the decision was as wanted, or is of a newer release."""
-    page = remedy({"reason_code": code, "matched_rule": rule})
+def test_a_reason_has_the_page_that_changes_it(code: str, rule: str | None, route: str, setting: str) -> None:
+    """Or the setting; the settings are those of an account."""
+    page = change_page({"reason_code": code, "matched_rule": rule})
 
-    assert (page and page.route) == route
+    assert page is not None
+    assert (page.route, page.setting) == (route, setting)
+    assert set(SETTINGS.values()) <= {each.name for each in fields(Account)}
+
+
+@pytest.mark.parametrize("code", ["OWNED_BY_PEOPLE", "REPLIED", "NEVER_HEARD_OF"])
+def test_a_decision_as_wanted_has_no_page_that_changes_it(code: str) -> None:
+    """Nor has one of a newer release."""
+    assert change_page({"reason_code": code, "matched_rule": None}) is None
