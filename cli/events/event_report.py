@@ -45,7 +45,7 @@ class ExchangeState(StrEnum):
 
 
 SENTENCES: Final = {
-    EventState.UNREAD: "No worker has read the event yet.",
+    EventState.UNREAD: "No worker has read the event yet; hushgate doctor says whether workers run.",
     EventState.WAITING: "The event waits in the lane of its conversation.",
     EventState.RUNNING: "A worker is deciding the event: it waits for a model, for moderation or for the"
     " author's next message.",
@@ -53,7 +53,8 @@ SENTENCES: Final = {
     EventState.DECIDED: "The event or check is decided.",
     EventState.DEAD_LETTER: "The event became a dead letter.",
     EventState.NOT_STORED: "The event or check was decided; the decision is no longer stored.",
-    EventState.NOT_FOUND: "No event with this id is in the stream, and no event or check in the audit.",
+    EventState.NOT_FOUND: "No event with this id is in the stream, and no event or check in the audit;"
+    " does the publisher use this HUSHGATE_STREAM and REDIS_URL?",
     EventState.UNKNOWN: "Nothing was found, and not everything could be read.",
 }
 
