@@ -14,12 +14,7 @@ from worker.reasons import Reason, ReasonFamily
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePage:
-    """A link to a page of the account, or of the installation for its models.
-
-    Attributes:
-        title: marked for translation; of a setting, the setting has its own.
-        setting: the account's setting that the page changes; empty: all of the page.
-    """
+    """A link to a page of the account, or of the models; ``setting`` is the one that the page changes."""
 
     route: str
     title: str = ""
@@ -46,12 +41,7 @@ SETTINGS: Final[Mapping[Reason, str]] = {
     Reason.HELD_FOR_APPROVAL: "reply_mode",
     Reason.HELD_FOR_BUDGET: "budget_day_usd",
 }
-PAGES: Final[Mapping[ReasonFamily, ChangePage]] = {
-    ReasonFamily.MODERATION_FAILED: MODELS,
-    ReasonFamily.MODEL_FAILED: MODELS,
-    ReasonFamily.NOT_TRUSTED: DOCUMENTS,
-    ReasonFamily.HELD: MODELS,
-}
+OF_MODELS: Final = (ReasonFamily.MODERATION_FAILED, ReasonFamily.MODEL_FAILED, ReasonFamily.HELD)
 
 
 def change_page(row: Mapping[str, Json]) -> ChangePage | None:
@@ -63,4 +53,7 @@ def change_page(row: Mapping[str, Json]) -> ChangePage | None:
         return RULES
     if setting := SETTINGS.get(Reason(code)):
         return ChangePage(route="settings", right=Right.ADMIN, setting=setting)
-    return DOCUMENTS if code == Reason.LOW_CONFIDENCE_ESCALATED else PAGES.get(Reason(code).spec.family)
+    family = Reason(code).spec.family
+    if family is ReasonFamily.NOT_TRUSTED or code == Reason.LOW_CONFIDENCE_ESCALATED:
+        return DOCUMENTS
+    return MODELS if family in OF_MODELS else None

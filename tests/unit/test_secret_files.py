@@ -86,7 +86,7 @@ def test_a_secret_that_is_given_twice_or_in_no_file_is_refused(tmp_path: Path) -
 
     assert sorted(str(caught.value).splitlines()[1:]) == [
         "  OPENAI_API_KEY: expected OPENAI_API_KEY or OPENAI_API_KEY_FILE, got both",
-        "  OPENROUTER_API_KEY_FILE: expected a file with the secret, got an empty file",
+        "  OPENROUTER_API_KEY_FILE: expected a file with the secret, got one without a usable value",
         "  SENTRY_DSN_FILE: expected a file with the secret, got No such file or directory",
     ]
     assert "hunter" not in str(caught.value)

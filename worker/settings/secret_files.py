@@ -35,7 +35,8 @@ def secrets_from_files(fields: Mapping[str, FieldInfo], environment: Mapping[str
         try:
             found[name] = _value(field, Path(environment[f"{name}{SUFFIX}"]).read_text())
         except (OSError, ValueError) as error:  # its message may quote what is in the file
-            problems.append(f"  {name}{SUFFIX}: expected a file with the secret, got {_shown(error)}")
+            found_there = getattr(error, "strerror", None) or "one without a usable value"
+            problems.append(f"  {name}{SUFFIX}: expected a file with the secret, got {found_there}")
     if problems:
         raise ConfigurationError("\n".join(["the environment is not usable:", *problems]))
     return found
@@ -50,16 +51,10 @@ def _named(
             yield variable, field
 
 
-def _shown(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return "an empty file" if type(error) is ValueError else type(error).__name__
-
-
 def _value(field: FieldInfo, text: str) -> Any:
-    if not text.strip():
-        raise ValueError
     text = text.rstrip("\r\n")
+    if not text.strip():
+        raise ValueError("an empty file")
     return orjson.loads(text) if "dict" in str(field.annotation) else text
 
 
