@@ -39,7 +39,7 @@ def beat_key(stream: str) -> str:
 
 
 def tasks_key(stream: str) -> str:
-    """Written when a worker runs a task of beat, and when beat starts: from then on tasks can be late."""
+    """Written when a worker runs a task of beat, and when beat starts first: from then on they can be late."""
     return f"{{{stream}}}:tasks"
 
 
@@ -62,7 +62,7 @@ def sign_beat(url: str, stream: str) -> None:
 
     sign()
     with suppress(RedisError):  # as ``sign`` logs
-        redis.set(tasks_key(stream), 1, ex=KEPT_S)
+        redis.set(tasks_key(stream), 1, ex=KEPT_S, nx=True)
     after_task_publish.connect(sign, weak=False)
 
 

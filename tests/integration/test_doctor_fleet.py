@@ -236,16 +236,19 @@ def test_json_is_printed_on_a_terminal_too(shell: Shell) -> None:
 
 
 def test_a_second_beat_is_noticed(shell: Shell, redis_url: str) -> None:
-    """With one beat the line is missing; with two it names both. No worker need have run a task yet."""
+    """With one beat the line is missing; with two it names both. No worker need have run a task at first."""
     sign_fleet(redis_url)
     with Redis.from_url(redis_url) as redis:
         redis.delete(tasks_key(STREAM))
     sign_beat(redis_url, STREAM)
     alone = states(shell.run("doctor", "--offline"))
+    with Redis.from_url(redis_url) as redis:
+        redis.expire(tasks_key(STREAM), 60_000)
     sign_beat(redis_url, STREAM)
     both = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
 
     assert (alone["beat"], "beats" in alone) == ("ok", False)
+    assert both["beat"]["state"] == "fail"  # a beat that restarts hides no tasks that never run
     assert both["beats"]["state"] == "warn"
     assert both["beats"]["found"].count(":") == 4
 
