@@ -140,6 +140,20 @@ BAD = reading(said("not_mentioned", probability=0.0), relevance=0.0)
             {"sentences": [{"number": "1", "verdict": " supported ", "quotes": QUOTE, "probability": "0.97"}]}
             | {"relevance": 0.95, "scores": {"grounding": 0}, "more": None}
         ),
+        repr(SUPPORTED),  # plugnplai#57
+        f"```python\n{SUPPORTED | {'left_out': None}}\n```",
+        GOOD.replace("}]", "},]").replace("0.95}", "0.95,}"),  # lorekeep#192
+        f"So: {GOOD.replace(', ', ', // it stands there https://a.example/ {}')}".replace("{}", "\n"),
+        GOOD.replace(": ", ":\u00a0"),
+        GOOD.replace("_", "\\_").replace("You can", "You\ncan"),  # a raw line end: xaibo#36
+        json.dumps({"Sentences": [{"Verdict": "**Supported**", "Quotes": [QUOTE]}], "Relevance": "95%"}),
+        json.dumps(SUPPORTED | {"sentences": {"1": SUPPORTED["sentences"][0]}}),
+        json.dumps(SUPPORTED | {"sentences": json.dumps(SUPPORTED["sentences"])}),
+        json.dumps({"sentences": [SUPPORTED["sentences"][0] | {"number": 0}], "relevance": "0,95"}),
+        json.dumps({"reading": SUPPORTED}),
+        json.dumps([SUPPORTED]),
+        json.dumps({"type": "object", "properties": SUPPORTED}),
+        json.dumps(GOOD),
     ],
 )
 def test_an_answer_in_another_dress_is_read(answer: str) -> None:
@@ -157,6 +171,7 @@ def test_an_answer_in_another_dress_is_read(answer: str) -> None:
         (f"{BAD} and {GOOD}", "judge_answer_has_several_readings"),
         (json.dumps(SUPPORTED["sentences"]), "judge_answer_has_no_relevance"),
         (GOOD[:-20], "judge_answer_has_no_relevance"),
+        (f"{GOOD}\n{BAD[:-1]},}}", "judge_answer_has_several_readings"),
         (reading(said("supported", QUOTE, *map(str, range(20_000)))), "judge_answer_is_not_json"),
         (json.dumps({"answer": SUPPORTED}), "judge_answer_has_no_sentences"),
         (GOOD.replace("0.97", "NaN"), "judge_answer_out_of_range"),

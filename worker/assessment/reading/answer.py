@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -25,6 +27,12 @@ MOST_STARTS: Final = 50
 """Most braces at which a JSON object is tried in prose."""
 _FIELDS: Final = frozenset({"sentences", "scores"})
 """Fields that distinguish an answer from another object in prose."""
+_WRAPPERS: Final = ("reading", "properties")
+"""The name of the schema, and of its part that small models fill in instead of answering by it."""
+_FENCE: Final = re.compile(r"\s*```\w*\s*\n(.*?)(?:```\s*)?", re.DOTALL)
+_WRITTEN: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])|(?<=[\s,{\[])//[^\n]*|\u00a0', re.DOTALL)
+"""Texts of JSON, and what models write between them that is no JSON."""
+_NO_ESCAPE: Final = re.compile(r'\\([^"\\/bfnrtu])')
 
 
 class _Unusable(Exception):
@@ -37,14 +45,30 @@ def read_answer(text: str, request: ReadingRequest) -> ReadingAnswer:
     """The reading in a judge's text.
 
     Fences, prose around the object, a bare list of sentences, ``quote`` for ``quotes``, sentences without
-    numbers in order, and numbers as text are accepted.
+    numbers in order, numbers as text, names in other letters, commas too many, comments and literals of
+    Python are accepted. An answer that was cut off is none.
     """
     if not text.strip():
         return without_reading(ReadingOutcome.EMPTY)
+    failed: list[ReadingAnswer] = []
+    for each in _forms(text[:MOST_CHARS]):
+        try:
+            return ReadingAnswer(outcome=ReadingOutcome.READ, reading=_reading(_object(each), request))
+        except _Unusable as error:
+            failed.append(error.answer)
+    return failed[0]
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text, the text without what JSON does not allow, and JSON of a text that is a literal of Python."""
+    yield text
+    yield _WRITTEN.sub(lambda found: _NO_ESCAPE.sub(r"\1", found[1] or ""), text)
+    fenced = _FENCE.fullmatch(text)
     try:
-        return ReadingAnswer(outcome=ReadingOutcome.READ, reading=_reading(_object(text), request))
-    except _Unusable as error:
-        return error.answer
+        value = ast.literal_eval((fenced[1] if fenced else text).strip())
+        yield value if isinstance(value, str) else json.dumps(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return
 
 
 def _object(text: str) -> dict[str, Json]:
@@ -52,7 +76,7 @@ def _object(text: str) -> dict[str, Json]:
 
     A text with several is none: one of them may be copied from the draft or from a passage.
     """
-    found = [each for value in _values(text[:MOST_CHARS]) if (each := _as_answer(value))]
+    found = [each for value in _values(text) if (each := _as_answer(value))]
     answers = [each for each in found if not _FIELDS.isdisjoint(each)] or found
     if not answers:
         raise _Unusable(ReadingOutcome.NOT_JSON, text.strip())
@@ -62,14 +86,30 @@ def _object(text: str) -> dict[str, Json]:
 
 
 def _as_answer(value: Json) -> dict[str, Json]:
-    """A value as an answer; empty for a value of another shape."""
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        return {"sentences": value} if value else {}
-    return value if isinstance(value, dict) else {}
+    """A value as an answer, alone in a list or under the name of the schema; empty for another shape."""
+    if isinstance(value, list):
+        (alone, *others) = value or [None]
+        if not others and not _FIELDS.isdisjoint(found := _named(alone)):
+            return found
+        return {"sentences": value} if value and all(isinstance(each, dict) for each in value) else {}
+    found = _named(value)
+    inner = (within for name in _WRAPPERS if not _FIELDS.isdisjoint(within := _named(found.get(name))))
+    return found if not _FIELDS.isdisjoint(found) else next(inner, found)
+
+
+def _named(value: Json) -> dict[str, Json]:
+    """An object, its fields also under their names in small letters; empty for another value."""
+    return {**{_word(name): each for name, each in value.items()}, **value} if isinstance(value, dict) else {}
+
+
+def _word(said: str) -> str:
+    """A word of the schema, such as ``no_claim`` for "No claim" and ``noClaim``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]", "_", said.strip(" .!*`\"'"))
+    return apart.casefold()
 
 
 def _values(text: str) -> Iterator[Json]:
-    decoder, at = json.JSONDecoder(), 0
+    decoder, at = json.JSONDecoder(strict=False), 0
     for _ in range(MOST_STARTS):
         starts = [place for sign in "{[" if (place := text.find(sign, at)) >= 0]
         if not starts:
@@ -103,16 +143,22 @@ def _scores(found: Json, request: ReadingRequest) -> dict[str, float]:
 
 def _sentences(found: Json, request: ReadingRequest) -> tuple[SentenceReading, ...]:
     """One reading for each sentence; of two for the same sentence the worse one counts."""
+    if isinstance(found, str):
+        found = next(_values(found), found)
+    if isinstance(found, dict):
+        found = [{"number": number, **_named(each)} for number, each in found.items()]
     if not isinstance(found, list):
         raise _Unusable(ReadingOutcome.NO_SENTENCES, repr(found))
     by_number: dict[int, SentenceReading] = {}
     for place, each in enumerate(found, start=1):
         if not isinstance(each, dict):
             continue
-        number = _whole(each.get("number"), place)
-        read = _sentence(each)
+        named = _named(each)
+        number, read = _whole(named.get("number"), place), _sentence(named)
         other = by_number.get(number)
         by_number[number] = read if other is None else min(read, other, key=_worth)
+    if 0 in by_number and len(request.sentences) not in by_number:  # counted from 0
+        by_number = {number + 1: read for number, read in by_number.items()}
     missing = [number for number in range(1, len(request.sentences) + 1) if number not in by_number]
     if missing:
         raise _Unusable(ReadingOutcome.SENTENCE_MISSING, f"no verdict on sentences {missing[:10]}")
@@ -120,7 +166,7 @@ def _sentences(found: Json, request: ReadingRequest) -> tuple[SentenceReading, .
 
 
 def _sentence(found: dict[str, Json]) -> SentenceReading:
-    named = str(found.get("verdict", "")).strip(" .!\"'").casefold().replace(" ", "_").replace("-", "_")
+    named = _word(str(found.get("verdict", "")))
     if named not in set(Verdict):
         raise _Unusable(ReadingOutcome.NO_SENTENCES, f"verdict {named!r}")
     verdict = Verdict(named)
@@ -156,7 +202,8 @@ def _share(found: Json, missing: ReadingOutcome) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float | str):
         raise _Unusable(missing, repr(found))
     try:
-        value = float(found)
+        said = re.sub(r"\A0,", "0.", str(found).strip())
+        value = float(said[:-1]) / 100 if said.endswith("%") else float(said)
     except ValueError:
         raise _Unusable(missing, repr(found)) from None
     if not math.isfinite(value) or not 0.0 <= value <= 1.0:
