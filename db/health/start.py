@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import select
+import tempfile
+import time
 from typing import Final
 
 import psycopg
+from psycopg import pq
 
 from db.faults import answer_of
 from worker.errors import ConfigurationError
@@ -48,8 +53,15 @@ REFUSED: Final = (
     ("unsupported startup parameter", "remove it from the address: a pooler does not pass it on"),
     ("transaction blocks not allowed", "set pool_mode of the pooler to transaction (docs/scale.md)"),
 )
-"""What Postgres or a pooler answers (in English; with other words the process waits) to a wrong address or
-configuration, and the fix."""
+"""What Postgres or a pooler answers in English to a wrong address or configuration, and the fix."""
+CODES: Final = {
+    "28P01": "check its password",
+    "28000": "check the login and the rules for its host in pg_hba.conf of the server",
+    "3D000": "create it, or correct the address",
+    "42501": "grant the login CONNECT on the database",
+}
+"""The same by SQLSTATE, for words of other languages."""
+TRACED_CODE: Final = re.compile(rb'ErrorResponse\t.* C "(\w{5})"')
 STATE: Final = """
     SELECT current_user, to_regclass('alembic_version') IS NOT NULL AS is_migrated,
            %(role)s::text IS NULL OR EXISTS (
@@ -60,6 +72,27 @@ STATE: Final = """
 def refusal_fix(answer: str) -> str | None:
     """How to fix a refusal that no waiting repairs; None for another answer."""
     return next((fix for words, fix in REFUSED if words in answer), None)
+
+
+def refusal_code(url: str) -> str:
+    """The SQLSTATE with which a server refuses a login, or an empty text.
+
+    libpq drops it, so that it is read from the trace of a second connection.
+    """
+    connection, until_s = pq.PGconn.connect_start(url.encode()), time.monotonic() + CONNECT_S
+    with tempfile.TemporaryFile() as trace:
+        connection.trace(trace.fileno())
+        while (left_s := until_s - time.monotonic()) > 0:
+            state = connection.connect_poll()
+            if state not in (pq.PollingStatus.READING, pq.PollingStatus.WRITING):
+                break
+            reads = [connection.socket] if state == pq.PollingStatus.READING else []
+            select.select(reads, [] if reads else [connection.socket], [], left_s)
+        connection.untrace()
+        connection.finish()
+        trace.seek(0)
+        found = TRACED_CODE.search(trace.read())
+    return found[1].decode() if found else ""
 
 
 def require_database(url: str, *, role: str | None) -> str:
@@ -80,7 +113,7 @@ def require_database(url: str, *, role: str | None) -> str:
         raise ConfigurationError(f"DATABASE_URL: {answer_of(error)}") from None
     except psycopg.Error as error:
         answer = (str(error).splitlines() or [""])[0]
-        if (fix := refusal_fix(answer)) is not None:
+        if (fix := refusal_fix(answer) or CODES.get(refusal_code(url))) is not None:
             raise ConfigurationError(f"DATABASE_URL: {answer}: {fix}") from error
         return f"Postgres does not answer, waiting for it: {answer}"
     assert row is not None  # a query without FROM gives a row

@@ -130,6 +130,27 @@ def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: s
 
 
 @pytest.mark.parametrize(
+    ("code", "refusal", "fix"),
+    [
+        ("28P01", "Passwort-Authentifizierung für Benutzer »x« fehlgeschlagen", "check its password"),
+        ("3D000", "la base de données « shop » n'existe pas", "create it"),
+        ("28000", 'роль "x" не существует', "the rules for its host"),
+        ("57P03", "das Datenbanksystem startet", ""),
+    ],
+)
+def test_what_postgres_refuses_in_another_language_is_known_by_its_code(
+    code: str, refusal: str, fix: str
+) -> None:
+    """The server's lc_messages decides the words, and libpq drops the code: psycopg#1188."""
+    with postgres_answering(refusal, code=code) as url:
+        if not fix:
+            assert require_database(url, role=None).endswith(refusal)
+            return
+        with pytest.raises(ConfigurationError, match=fix):
+            require_database(url, role=None)
+
+
+@pytest.mark.parametrize(
     ("option", "fix"),
     [("sslmode=require", "remove sslmode"), ("sslmode=required", "write disable, prefer, require")],
 )
@@ -213,7 +234,7 @@ def test_a_redis_that_refuses_the_login_ends_the_process(redis_url: str, worker_
         ("/1", "-ERR only 0th database is supported! Selected DB: 1.", "number of the database"),  # Upstash
         ("", "-ERR unknown command 'EXISTS', with args beginning with: 'x'", "Redis itself"),  # Sentinel
         ("", "HTTP/1.1 400 Bad Request", "rediss:// at a port with TLS"),
-        ("", "-NOPERM User x has no permissions to run the 'exists' command", ""),
+        ("", "-NOPERM User x has no permissions to run the 'exists' command", "(EVALSHA)"),  # bullmq#3351
         ("", "-LOADING Redis is loading the dataset in memory", ""),
         ("", "-ERR max daily request limit exceeded. Limit: 10000, Usage: 10000.", ""),  # domain-digger#36
         ("", "-MISCONF Redis is configured to save RDB snapshots, but", ""),
@@ -231,7 +252,7 @@ def test_what_no_waiting_makes_right_at_redis_ends_the_process(
             return
         require_servers(given, role=WORKER_ROLE)
 
-    said = answer.removeprefix("-ERR ").removeprefix("-LOADING ").removeprefix("-NOPERM ")
+    said = answer.removeprefix("-ERR ").removeprefix("-LOADING ")
     assert said.removeprefix("-") in capsys.readouterr().err.replace("\n", " ")
 
 

@@ -14,7 +14,9 @@ PLAIN_REQUESTS: Final = frozenset({80877103, 80877104})
 
 
 @contextmanager
-def postgres_answering(refusal: str = "", *, end: str = "", **parameters: str) -> Iterator[str]:
+def postgres_answering(
+    refusal: str = "", *, code: str = "08P01", end: str = "", **parameters: str
+) -> Iterator[str]:
     """The address of a server that ends each login with this refusal, or takes it and sends parameters.
 
     The first statement ends the session, with the words ``end`` of a pooler.
@@ -28,7 +30,7 @@ def postgres_answering(refusal: str = "", *, end: str = "", **parameters: str) -
             while _code(start := self.rfile.read(8)) in PLAIN_REQUESTS:
                 self.wfile.write(b"N")
             self.rfile.read(int.from_bytes(start[:4]) - 8)
-            self.wfile.write(_refused(refusal) if refusal else _accepted(parameters))
+            self.wfile.write(_refused(refusal, code) if refusal else _accepted(parameters))
             if self.rfile.read(1) and end:
                 self.wfile.write(_refused(end, "XX000"))
 
@@ -49,7 +51,7 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def _refused(words: str, code: str = "08P01") -> bytes:
+def _refused(words: str, code: str) -> bytes:
     return _message(b"E", f"SFATAL\0VFATAL\0C{code}\0M{words}\0\0".encode())
 
 
