@@ -58,7 +58,7 @@ class Receiver(ThreadingHTTPServer):
             if self.inbound.changes:
                 events += filter(self.is_published, self.inbound.changes(payload, self.inbox))
             if self.change_owner(payload):
-                self.publish(events, presses)
+                self.publish(events, presses, self.inbound.album(payload))
         except SignatureError as error:
             return 401, {"error": str(error)}
         except (ValueError, RecursionError) as error:  # PayloadError is one
@@ -86,10 +86,16 @@ class Receiver(ThreadingHTTPServer):
         self.redis.set(name, asked.at, ex=KNOWN_S)
         return is_known
 
-    def publish(self, events: list[Json], presses: list[Json]) -> None:
-        """Append all events and presses or none."""
+    def publish(self, events: list[Json], presses: list[Json], album: str | None = None) -> None:
+        """Append all events and presses or none; no photo without text behind another one of its album."""
         pipe = self.redis.pipeline(transaction=True)
         for event in events:
+            if album is not None:
+                first = f"{self.group}:album:{event['conversation_id']}:{album}"
+                known: Any = self.redis.get(first)
+                if not event["text"] and known not in (None, event["message_id"].encode()):
+                    continue
+                pipe.set(first, event["message_id"], ex=KNOWN_S)
             pipe.xadd(STREAM, {"data": json.dumps(event)})
             if self.inbound.changes:
                 pipe.set(self._published(event), 1, ex=KNOWN_S)

@@ -119,6 +119,7 @@ class Inbound:
         owner: who answers from now on, in channels that say so.
         presses: the buttons that people of the team pressed, in channels where they can.
         changes: events that count only when their message was published before, in channels that have such.
+        album: what names the messages that show one album; those without text count once, behind no other.
     """
 
     check: Callable[[Mapping[str, str], bytes, str, float], None]
@@ -128,6 +129,7 @@ class Inbound:
     owner: Callable[[Json], OwnerChange | None] | None = None
     presses: Callable[[Json], list[Json]] = lambda _payload: []
     changes: Callable[[Json, Setup], list[Json]] | None = None
+    album: Callable[[Json], str | None] = lambda _payload: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,11 @@ def changes(payload: Json, setup: Setup) -> list[Json]:
     return _event(message, setup, kind) if kind and not _is_for_us(message, setup) else []
 
 
+def album(payload: Json) -> str | None:
+    """The id of the album of a new message; Telegram sends each photo of it as a message."""
+    return find(payload, "message.media_group_id", str)
+
+
 def send(reply: Json, setup: Setup, key: str) -> Request:
     """A message without markup that answers the author's. SendRefused: it is longer than Telegram takes."""
     text = read(reply, "text", str)
@@ -223,5 +228,5 @@ RECIPE: Final = Recipe(
     retract=retract,
     announce=announce,
     moved=moved,
-    inbound=Inbound(check=check, events=events, changes=changes),
+    inbound=Inbound(check=check, events=events, changes=changes, album=album),
 )

@@ -93,6 +93,29 @@ def test_events_are_acknowledged_only_after_redis_has_them() -> None:
         assert post(port(run), json.dumps(PAYLOADS["message"]).encode())[0] == 503
 
 
+def test_an_album_counts_by_its_texts_and_once_without_any(redis_url: str) -> None:
+    """A photo behind the question gives the conversation to no person: claudeclaw#58, TelegramBots#1208."""
+    recorded = json.loads((ROOT / "tests" / "fixtures" / "channels" / "telegram.json").read_text())[
+        "payloads"
+    ]
+    photo = recorded["photo_without_text"]
+    secret = {"X-Telegram-Bot-Api-Secret-Token": SLACK_SECRET}
+    place = {"CHANNEL": "telegram", "TOKEN": "7001:AA", "OWN_ID": "corner_shop_bot"}
+    sent = [
+        (1, "a", "Open?"), (2, "a", None), (1, "a", "Open?"), (3, "a", "On Sunday?"), (4, "b", None),
+        (5, "b", None), (4, "b", None), (6, None, None),
+    ]  # fmt: skip
+    with Redis.from_url(redis_url) as redis, channel_program("receiver", REDIS_URL=redis_url, **place) as run:
+        to = port(run)
+        for number, album, caption in sent:
+            shown = {"message_id": number, "media_group_id": album, "caption": caption}
+            message = photo["message"] | {name: value for name, value in shown.items() if value}
+            assert post(to, json.dumps(photo | {"message": message}).encode(), **secret) == (200, {})
+        published = [json.loads(entry[b"data"])["message_id"] for _, entry in redis.xrange("hushgate:events")]
+
+    assert published == ["1", "1", "3", "4", "4", "6"]
+
+
 def test_a_message_is_answered_and_taken_back_in_its_thread(
     engine: Running, channel: FakeChannel, redis_url: str
 ) -> None:
