@@ -67,6 +67,31 @@ def test_a_stream_without_reason_and_end_is_cut(end: bytes, reason: str | None) 
     assert answer_value(piece("We are open.") + end)["choices"][0]["finish_reason"] == reason
 
 
+def call(arguments: str, call_id: str | None = None, name: str | None = None) -> dict[str, Any]:
+    """A piece of a call at the first index."""
+    return {"index": 0, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        # litellm#21331, dynamo#4723
+        ([call('{"a":', "x", "f"), call("1}"), call('{"b"', "y", "g"), call(":2}")], ['{"a":1}', '{"b":2}']),
+        ([call('{"a":1}', None, "f"), call('{"b":2}', None, "f")], ['{"a":1}', '{"b":2}']),  # unsloth#9807
+        ([call("", "x", "f"), call("", "y", "g"), call('{"b":2}', "y")], ["", '{"b":2}']),
+        ([call('{"a"', "x", "f"), call(":1}", "y"), call("", "z")], ['{"a":1}']),  # vllm: an id each piece
+        ([call('{"a"', None, "f"), call(":1}", None, "f")], ['{"a":1}']),
+        ([call('{"a":1}', "x", "f"), call('{"a":1}', "x", "f")], ['{"a":1}{"a":1}']),
+    ],
+)
+def test_calls_at_one_index_are_apart(pieces: list[Any], expected: list[str]) -> None:
+    """A piece with a name or a new object begins another call where the one before it is whole."""
+    body = b"".join(event({"choices": [{"delta": {"tool_calls": [each]}}]}) for each in pieces)
+    calls = answer_value(body)["choices"][0]["message"]["tool_calls"]
+
+    assert [each["arguments"] for each in calls] == expected
+
+
 @pytest.mark.parametrize("body", [b"", b" \n\n ", b"Hello", b"data: Hello", b"data: [DONE]", b": waiting"])
 def test_what_holds_no_value_is_refused(body: bytes) -> None:
     """It is a failed attempt."""

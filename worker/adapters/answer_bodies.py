@@ -96,19 +96,36 @@ def _is_chunk(event: Any) -> bool:
 
 def _message(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     pieces: dict[str, list[str]] = {"content": [], "refusal": []}
-    calls: dict[int, dict[str, Any]] = {}
+    calls: dict[int, list[dict[str, Any]]] = {}
     for delta in deltas:
         for name, found in pieces.items():
             found.append(spoken_content(delta.get(name)))
         for at, piece in enumerate(delta.get("tool_calls") or ()):
-            call = calls.setdefault(piece.get("index") or at, {"name": "", "arguments": ""})
-            call["id"] = call.get("id") or piece.get("id")
+            of_index = calls.setdefault(piece.get("index") or at, [])
             function = piece.get("function") or {}
-            call["name"] = call["name"] or function.get("name") or ""
             arguments = function.get("arguments") or ""
-            call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+            arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            if not of_index or _begins_call(of_index[-1], piece.get("id"), function.get("name"), arguments):
+                of_index.append({"name": "", "arguments": ""})
+            call = of_index[-1]
+            call["id"] = call.get("id") or piece.get("id")
+            call["name"] = call["name"] or function.get("name") or ""
+            call["arguments"] += arguments
     message = {name: _text_of([each for each in found if each]) for name, found in pieces.items()}
-    return {**message, "tool_calls": list(calls.values())}
+    return {**message, "tool_calls": [call for each in calls.values() for call in each]}
+
+
+def _begins_call(before: Mapping[str, Any], call_id: Any, name: Any, arguments: str) -> bool:
+    """Whether a piece begins another call at the index of a call: some gateways number each as the first."""
+    if call_id and call_id == before["id"]:
+        return False
+    if not before["arguments"]:
+        return bool(name and before["name"] and call_id)
+    try:
+        orjson.loads(before["arguments"])
+    except orjson.JSONDecodeError:
+        return False  # its arguments go on, though some servers give each piece an id of its own
+    return bool(name) or arguments.lstrip().startswith("{")
 
 
 def _text_of(pieces: list[str]) -> str:
