@@ -63,6 +63,7 @@ AZURE = Vendor(
         refused("rate", Meaning.LATER, GUIDE, 429, {"error": {"code": "429", "message": "Requests have exceeded call rate limit of your current tier. Please retry after 3 seconds."}}, wait_s=3.0),
         refused("deployment", Meaning.MODEL, GUIDE, 404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment for this resource does not exist."}}),
         refused("key", Meaning.KEY, GUIDE, 401, {"statusCode": 401, "message": "Unauthorized. Access token is missing, invalid or expired."}),
+        refused("deprecated", Meaning.MODEL, GUIDE, 410, {"error": {"code": "ModelDeprecated", "message": "The model 'x' version 0613 has been deprecated."}}),
         refused("operation", Meaning.MODEL, GUIDE, 400, {"error": {"code": "OperationNotSupported", "message": "The chatCompletion operation does not work with the specified model, x."}}),
         refused("call_volume", Meaning.LATER, "learn.microsoft.com: API Management quota", 403, {"statusCode": 403, "message": "Out of call volume quota. Quota will be replenished in 07:01:20."}, wait_s=25_280.0),
         refused("network", Meaning.KEY, GUIDE, 403, {"error": {"code": "AccessDenied", "message": "Access denied due to Virtual Network/Firewall rules."}}),

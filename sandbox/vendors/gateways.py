@@ -38,6 +38,8 @@ def flat(code: int, words: str) -> dict[str, object]:
 CLOUDFLARE = Vendor(
     name="cloudflare",
     forms=(
+        refused("wait_beside", Meaning.LATER, "@fastify/rate-limit", 429, {"statusCode": 429, "error": "Too Many Requests", "message": "Rate limit exceeded, retry in 1 minute"}, wait_s=60.0),
+        refused("wait_beside_error", Meaning.LATER, "gateways of Node", 429, {"error": {"message": "Rate limit exceeded"}, "retry_after": 7}, wait_s=7.0),
         refused("key", Meaning.KEY, WORKERS_AI, 401, listed(10000, "Authentication error")),
         refused("capacity", Meaning.LATER, WORKERS_AI, 429, listed(3040, "Capacity temporarily exceeded, please try again.")),
         refused("prompt_blocked", Meaning.INPUT, GUARDRAILS, 424, guarded(2016, "Prompt blocked due to security configurations")),

@@ -92,6 +92,18 @@ MODERATION = (
         result(flagged=False, categories=None, category_scores=None),
         "openai-python#1786",
     ),
+    (
+        "words_for_scores",
+        Meaning.WHOLE,
+        result(flagged=False, categories={"hate": False}, category_scores={"hate": "LOW", "self-harm": "3%"}),
+        "ai.google.dev: HarmProbability",
+    ),
+    (
+        "unknown_words_for_scores",
+        Meaning.UNUSABLE,
+        result(flagged=False, categories={"hate": False}, category_scores={"hate": "perhaps"}),
+        "ai.google.dev: HarmProbability",
+    ),
     ("no_categories", Meaning.UNUSABLE, result(flagged=False, categories={}), "litellm#30727"),
     (
         "all_null_scores",
@@ -127,6 +139,12 @@ CHAT = (
         Meaning.WHOLE,
         "macprovider#743",
         text(lambda said: f"analysisWe need to answer.assistantfinal{said}"),
+    ),
+    answered(
+        "role_and_channel_names",
+        Meaning.WHOLE,
+        "macprovider#743",
+        text(lambda said: f"assistantanalysisWe need to answer.assistantfinal{said}"),
     ),
     answered(
         "to_functions",
@@ -218,5 +236,22 @@ REASONING = Vendor(
             status=400,
             body=error("logprobs are not supported with reasoning models.", param="logprobs"),
         ),
+    ),
+)
+REASONING_BESIDE_TOOLS = Vendor(
+    name="openai-reasoning-without-tools",
+    requirements=(
+        Requirement(
+            name="no reasoning beside tools",
+            source="joplin#16451, LibreChat#14231",
+            is_broken_by=lambda body: "tools" in body and body.get("reasoning_effort") != "none",
+            status=400,
+            body=error(
+                "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. To use"
+                " function tools, use /v1/responses or set reasoning_effort to 'none'.",
+                param="reasoning_effort",
+            ),
+        ),
+        *REASONING.requirements,
     ),
 )

@@ -34,7 +34,7 @@ from sandbox.vendors.groq import (
 from sandbox.vendors.litellm import LITELLM
 from sandbox.vendors.mistral import MISTRAL
 from sandbox.vendors.ollama import LM_STUDIO, OLLAMA
-from sandbox.vendors.openai import OPENAI, REASONING
+from sandbox.vendors.openai import OPENAI, REASONING, REASONING_BESIDE_TOOLS
 from sandbox.vendors.openrouter import OPENROUTER
 from sandbox.vendors.streaming_gateways import NINE_ROUTER
 from sandbox.vendors.vllm import FAST_CHAT, GEMMA, OLD_MISTRAL, VLLM
@@ -44,6 +44,7 @@ VENDORS: Mapping[str, Vendor] = {
     for vendor in (
         OPENAI,
         REASONING,
+        REASONING_BESIDE_TOOLS,
         AZURE,
         GEMINI,
         ANTHROPIC_GATEWAY,

@@ -101,6 +101,22 @@ async def test_a_vendor_answers_every_call_of_a_worker(
     assert repeated == len(PROMPTS)
 
 
+async def test_a_model_that_takes_no_tools_beside_reasoning_keeps_its_tools(
+    sandbox: SandboxHandle, endpoint: ApiClient
+) -> None:
+    """It reasons where no tools are offered."""
+    sandbox.speak_as("openai-reasoning-without-tools")
+    model = OpenAIChat(endpoint, model="m", max_tokens=64)
+    for prompt in (PLAIN, replace(PLAIN, tools=())):
+        await model.complete(prompt, 5)
+    bodies: list[Any] = [each["body"] for each in sandbox.requests(route="chat")]
+
+    assert [("tools" in each, each.get("reasoning_effort")) for each in bodies[:2]] == [
+        (False, None),
+        (True, "none"),
+    ]
+
+
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_vendor_answers_moderators_classifiers_and_embedders(
     sandbox: SandboxHandle, endpoint: ApiClient, vendor: str

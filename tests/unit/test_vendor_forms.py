@@ -248,6 +248,10 @@ def test_any_text_can_be_searched_for_protocol(text: str) -> None:
         ({"x-ratelimit-reset-requests-day": "1200", "x-ratelimit-remaining-requests-day": "4"}, {}, None),
         ({"ratelimit": '"default";r=0;t=30'}, {}, 30.0),
         ({"ratelimit": '"default";r=5;t=30'}, {}, None),
+        ({"ratelimit": '"hour";r=0;t=30, "day";r=9;t=4000'}, {}, 30.0),
+        ({"ratelimit": "limit=100, remaining=0, reset=30"}, {}, 30.0),  # express-rate-limit, draft 7
+        ({"ratelimit": "limit=100, remaining=1, reset=30"}, {}, None),
+        ({"x-ms-retry-after-ms": "4000"}, {}, 4.0),  # Azure
         ({}, {"details": [{"retryDelay": {"seconds": "7", "nanos": 300000000}}]}, 7.3),
         ({"retry-after": "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"}, {}, None),
         ({"retry-after": "1e400"}, {}, None),

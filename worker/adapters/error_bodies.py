@@ -36,6 +36,14 @@ def inner_error(body: Any) -> Any:
     return error if isinstance(error, Mapping | list | str) and error else body
 
 
+def error_fields(body: Any) -> Any:
+    """The error inside a body with the fields beside it, such as a wait; the body itself without fields."""
+    inner = inner_error(body)
+    if inner is body or not isinstance(inner, Mapping):
+        return body
+    return {**{name: value for name, value in body.items() if name != "error"}, **inner}
+
+
 def message_of(error: Any) -> str:
     """The server's message in an error, or an empty text; with the error of a provider behind the server."""
     if isinstance(error, str):

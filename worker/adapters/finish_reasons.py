@@ -96,6 +96,7 @@ FILTERED: Final = frozenset(
         "blocklist",
         "spii",
         "image_safety",
+        "image_recitation",
         "image_prohibited_content",
         "model_armor",
         "blacklist",

@@ -80,7 +80,7 @@ TEXT_KEYS: Final = frozenset(
     {"answer", "response", "reply", "final_answer", "message", "output", "text", "content"}
 )
 WRAPPER: Final = re.compile(
-    r"<(?P<name>answer|final|final_answer|response|reply|output|assistant)>(?P<text>.*?)(?:</(?P=name)>)?",
+    r"<(?P<name>answer|final|final_answer|response|reply|output|assistant|json)>(?P<text>.*?)(?:</(?P=name)>)?",
     re.IGNORECASE | re.DOTALL,
 )
 FENCE: Final = re.compile(
@@ -96,7 +96,7 @@ HARMONY: Final = re.compile(r"<\|(?:channel|message|start|constrain)\|>")
 HARMONY_FINAL: Final = re.compile(
     r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
-HARMONY_BARE: Final = re.compile(r"\s*analysis\S.*?assistant\s*final(?=\S|\s)", re.DOTALL)
+HARMONY_BARE: Final = re.compile(r"\s*(?:assistant\s*)?analysis\S.*?assistant\s*final(?=\S|\s)", re.DOTALL)
 """The Harmony channels where the server dropped the marks and kept the names of the channels."""
 ROLE: Final = re.compile(
     r"\s*(?:<\|im_start\|>\s*assistant\s*\n?|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*"

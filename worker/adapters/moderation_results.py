@@ -16,6 +16,13 @@ HARMLESS: Final = frozenset({"safe", "ok", "none", "neutral", "benign", "normal"
 """Categories of classifiers behind this API that say that a text is in order."""
 MOST_CATEGORIES: Final = 500
 ROUNDING: Final = 1e-6
+LEVELS: Final = {
+    **dict.fromkeys(("none", "safe", "negligible", "very_low"), 0.0),
+    "low": 1 / 3,
+    "medium": 2 / 3,
+    "high": 1.0,
+}
+"""Words of Azure and Google in place of scores, as their four steps from 0 to 1."""
 YES: Final = frozenset({"true", "1", "yes"})
 
 
@@ -78,7 +85,10 @@ def _known(block: object) -> dict[str, Any]:
 
 
 def _score(value: Any) -> float:
-    """A number, which rounding may have taken out of the range from 0 to 1."""
+    """A number, per cent or a word; rounding may have taken it out of the range from 0 to 1."""
+    if isinstance(value, str):
+        said = value.strip().lower()
+        value = LEVELS[said] if said in LEVELS else value if said[-1:] != "%" else float(said[:-1]) / 100
     number = float(value)
     return min(max(number, 0.0), 1.0) if -ROUNDING <= number <= 1 + ROUNDING else number
 

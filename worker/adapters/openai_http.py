@@ -19,7 +19,7 @@ from yarl import URL
 
 from worker import __version__
 from worker.adapters.api_errors import ApiConnectionError, ApiStatusError, ProxyUnusable
-from worker.adapters.error_bodies import inner_error, message_of, parsed_body
+from worker.adapters.error_bodies import error_fields, inner_error, message_of, parsed_body
 from worker.adapters.http_environment import (
     environment_headers,
     environment_proxy,
@@ -267,7 +267,7 @@ def _redirect_of(response: aiohttp.ClientResponse, left: int) -> str | None:
 def status_error(status: int, headers: Mapping[str, str], body: Any, message: str) -> ApiStatusError:
     """The error of a body; ``message`` is the server's message only, which quotes least."""
     text = f"Error code: {status} - {message}" if message else f"Error code: {status}"
-    return ApiStatusError(text, status=status, headers=headers, body=inner_error(body))
+    return ApiStatusError(text, status=status, headers=headers, body=error_fields(body))
 
 
 def model_names(listed: ApiAnswer) -> frozenset[str]:

@@ -37,6 +37,7 @@ class Lack(StrEnum):
     LOGPROBS = "logprobs"
     SCHEMA = "response_format"
     TOOL_CHOICE = "tool_choice"
+    EFFORT = "reasoning beside tools"
     REASONING = "lines without reasoning"
     SIGNATURES = "calls without signatures"
     SYSTEM = "system messages"
@@ -71,6 +72,7 @@ WORDS: Final[Mapping[Lack, re.Pattern[str]]] = {
         r"guided|grammar",
     ),
     Lack.TOOL_CHOICE: one_of(r"tool[_ ]?choice"),
+    Lack.EFFORT: one_of(r"set reasoning_effort to 'none'"),
     Lack.REASONING: one_of(r"reasoning_content"),
     Lack.SIGNATURES: one_of(r"thought_?signature"),
     Lack.SYSTEM: one_of(
@@ -157,6 +159,8 @@ def adapted(body: RequestBody, lacks: frozenset[Lack]) -> RequestBody:
         found["max_completion_tokens"] = body["max_tokens"]
     if Lack.ONE_PIECE in lacks:
         found |= {"stream": True, "stream_options": {"include_usage": True}}
+    if Lack.EFFORT in lacks and "tools" in found:
+        found["reasoning_effort"] = "none"
     for lack, rewritten in REWRITES.items():
         if lack in lacks:
             found["messages"] = rewritten(found["messages"])
@@ -187,10 +191,9 @@ def _has(body: RequestBody, part: Lack) -> bool:
         case Lack.SYSTEM | Lack.REASONING:
             role = "system" if part is Lack.SYSTEM else "assistant"
             return any(each["role"] == role for each in messages)
-        case Lack.TOOLS:
-            return "tools" in body or any(each.get("tool_calls") for each in messages)
-        case Lack.SIGNATURES:
-            return any(each.get("tool_calls") for each in messages)
+        case Lack.EFFORT | Lack.TOOLS | Lack.SIGNATURES:
+            is_called = part is not Lack.EFFORT and any(each.get("tool_calls") for each in messages)
+            return is_called or ("tools" in body and part is not Lack.SIGNATURES)
         case Lack.ONE_PIECE:
             return body.get("stream") is False
         case Lack.CONTENT:

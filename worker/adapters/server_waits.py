@@ -61,13 +61,17 @@ SECONDS_KEYS: Final = frozenset(
         "ratelimitafter",
         "ratelimitretryafter",
         "waitseconds",
+        "estimatedtime",
         "cooldownseconds",
     }
 )
-MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms"})
+MS_KEYS: Final = frozenset({"retryafterms", "retrydelayms", "retryinms", "msretryafterms"})
 RESET_HEADER: Final = re.compile(r"rate-?limit.*reset")
-DRAFT_LIMIT: Final = re.compile(r"(?:^|;)\s*r=0\s*;(?:.*;)?\s*t=(\d{1,6})\b")
-"""Header ``ratelimit`` of the IETF's drafts: nothing remains for so many seconds."""
+DRAFT_LIMIT: Final = re.compile(
+    r"(?:^|;)\s*r=0\s*;(?:[^,]*;)?\s*t=(?P<t>\d{1,6})\b"
+    r"|\bremaining=0\s*,(?:.*,)?\s*reset=(?P<reset>\d{1,6})\b"
+)
+"""Header ``ratelimit`` of the IETF's drafts: nothing remains of a policy for so many seconds."""
 
 
 def asked_wait_s(headers: Mapping[str, str], body: object, *, resets: bool) -> float | None:
@@ -163,8 +167,8 @@ def _reset_s(headers: Mapping[str, str], now_s: float) -> float | None:
             found.append(_bounded(max(0.0, at_s - now_s)))
         else:
             found.append(_bounded(number))
-    if (limited := DRAFT_LIMIT.search(headers.get("ratelimit", ""))) is not None:
-        found.append(_bounded(float(limited[1])))
+    drafts = DRAFT_LIMIT.finditer(headers.get("ratelimit", ""))
+    found += [_bounded(float(each["t"] or each["reset"])) for each in drafts]
     return max((each for each in found if each is not None), default=None)
 
 

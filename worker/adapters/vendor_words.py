@@ -34,6 +34,9 @@ MODEL_CODES: Final = frozenset(
         "deploymentnotfound",
         "unknown_model",
         "model_not_supported",
+        "model_terms_required",
+        "model_permission_blocked_org",
+        "model_permission_blocked_project",
     }
 )
 INPUT_CODES: Final = frozenset(
@@ -79,7 +82,7 @@ QUOTA_WORDS: Final = one_of(
     r"^your prepayment credits are depleted",
     r"^your team .{0,60}used all available credits",
     r"(?:exceeded|reached) its (?:monthly )?spend(?:ing)? (?:limit|cap)",
-    r"^you have reached your specified API usage limits",
+    r"^you have reached your specified (?:workspace )?API usage limits",
     r"^key limit exceeded",
     r"^the free tier of the model has been exhausted",
     r"reached the set inference limit",
@@ -106,7 +109,7 @@ QUOTA_WORDS: Final = one_of(
 _ABSENT: Final = r"^该?模型.{0,60}(?:不存在|已下线)"
 MODEL_WORDS: Final = one_of(
     r"(?:models?|deployment)\b.{0,200}\b(?:not found|not exist|not a valid|decommissioned|no longer available"
-    r"|was removed|end of (?:its )?life)",
+    r"|was removed|end of (?:its )?life|deprecated|marked by provider as legacy|use case details have not)",
     r"(?:invalid|unknown|no such) model\b",
     r"no endpoints (?:found|available)",
     r"no allowed providers",
@@ -127,6 +130,7 @@ MODEL_BEGINNINGS: Final = one_of(
     r"\bthe endpoint is paused\b",
     r"invalid model name passed in model=",
     r"^failed to load model\b",
+    r"\bunexpected model name format",
     r"^no models (?:are currently )?loaded\b",
     r"unable to access non-serverless model",
     r"with on-demand throughput isn.t supported",
@@ -169,7 +173,7 @@ ENDPOINT_WORDS: Final = one_of(r"^unexpected endpoint or method")
 """The path is wrong, which some servers say with a success."""
 THROTTLED_WORDS: Final = one_of(r"ThrottlingException", r"^throttling\.", r"please wait before trying again")
 UNLOADED_WORDS: Final = one_of(
-    r"^model (?:is |was )?unloaded",
+    r"^model (?:is |was )?(?:unloaded|not loaded)",
     r"^the model has crashed",
     r"^channel error",
     r"\bDEGRADED function cannot be invoked",
@@ -212,5 +216,9 @@ TOO_LONG_WORDS: Final = one_of(
     r"^.{0,8}(?:输入|内容|上下文|长度).{0,10}(?:超过|超出|过长)",
     r"exceeds? (?:the )?(?:max(?:imum)?|limit|allowed).{0,30}(?:sequence|input) length",
     r"must have less than \d+ tokens",
+    r"expected maxlength: \d+, actual: \d+",
+    r"payload size exceeds the limit",
+    r"string should have at most \d+ characters",
+    r"^the expanded size of the tensor \(\d+\) must match the existing size",
     r"`inputs` tokens \+ `max_new_tokens` must be",
 )
