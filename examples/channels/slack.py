@@ -177,12 +177,12 @@ def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[
         return []
     thread = find(message, "thread_ts", str) or stamp
     is_gone = kind == "message_deleted"
-    place = DIRECT if channel.startswith("D") else thread  # ids of direct messages begin so
+    is_direct = channel.startswith("D") and thread == stamp  # an assistant's chat shows only its thread
     return event(
         setup,
         type=kind or written_by(setup, author),
         scope="chat",
-        conversation_id=f"{NAME}:{channel}:{place}",
+        conversation_id=f"{NAME}:{channel}:{DIRECT if is_direct else thread}",
         message_id=stamp,
         author_id=author,
         text="" if is_gone else _text(message),

@@ -371,6 +371,23 @@ def test_what_counts_as_written(channel: str, name: str, changes: Json, expected
     assert [each["text"] for each in events(channel, body)] == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "root", "place"),
+    [
+        ("direct_message", "1795262300.000100", "1795262300.000100"),  # cc-connect#844
+        ("direct_message", "1795262400.000100", "direct"),
+        ("direct_message", None, "direct"),
+    ],
+)
+def test_a_direct_message_in_a_thread_is_answered_there(name: str, root: str | None, place: str) -> None:
+    """The chat of an assistant shows only its thread; a message that others answered is no thread."""
+    body = payload("slack", name)
+    body["event"]["thread_ts"] = root
+    (made,) = events("slack", body)
+
+    assert made["conversation_id"] == f"slack:D0ANN:{place}"
+
+
 def test_two_edits_in_one_second_are_two_events() -> None:
     """Telegram dates an edit by the second; the text that stays must be moderated."""
     first, second = payload("telegram", "edit"), payload("telegram", "edit")
