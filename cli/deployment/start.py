@@ -22,14 +22,14 @@ REFUSED: Final = (
     (r"DB index|\bSELECT\b|0th database|operation not permitted|'auth' command|protected mode", LOGIN),
     (r"\bno permissions to access\b", "a login that may use the keys of Hushgate"),
     (r"\bno permissions to run\b", "a login that may run commands and scripts (EVALSHA)"),
-    (r"WRONG_VERSION_NUMBER|Protocol error, got", "rediss:// at a port with TLS, redis:// at one without"),
+    (
+        r"WRONG_VERSION|LAYER_FAILURE|Protocol error, got",
+        "rediss:// at a port with TLS, redis:// at one without",
+    ),
     (r"CERTIFICATE_VERIFY_FAILED", "a certificate that is trusted (SSL_CERT_FILE)"),
     (r"\b(?:unknown|unsupported) command\b", "Redis itself, of a supported version"),
 )
 """What a server answers to an address that no waiting makes right, and what was expected."""
-
-NOTHING: Final = "return 0"
-"""A script, which logins of hosted servers may often not run."""
 
 
 def require_servers(settings: Settings | ReviewSettings, *, role: str | None) -> None:
@@ -50,7 +50,7 @@ def _redis(url: str, stream: str) -> str:
         with connect_sync(url, timeout_s=REACH_S) as redis:
             redis.ping()
             redis.exists(stream)
-            redis.eval(NOTHING, 0)
+            redis.eval("return 0", 0)  # logins of hosted servers may often run no scripts
     except MovedError as error:
         expected = "REDIS_URL: expected one server, got a node of a cluster: name it by redis+cluster://"
         raise ConfigurationError(f"{expected} (docs/scale.md)") from error

@@ -39,6 +39,14 @@ REFUSED: Final = (
     ("tenant/user", "name the login as LOGIN.PROJECT, by which the pooler finds the project"),
     ("Endpoint ID is not specified", "name the server by its host name, by which it finds the endpoint"),
     ("requested endpoint could not be found", "correct the host name, which names the endpoint"),
+    ("project name inferred from SNI", "name the project once, in the host name or in options"),
+    ("Invalid format for user or db_name", "name the login as LOGIN.PROJECT"),
+    ("endpoint has been disabled", "enable it at the provider"),
+    ("is not allowed to connect to this endpoint", "allow this host at the provider"),
+    ("not in tenant allow_list", "allow this host at the provider"),
+    ("does not match host name", "name the server as its certificate does"),
+    ("channel binding required", "remove channel_binding from the address: the server has none"),
+    ("alert certificate required", "name a certificate by sslcert and sslkey in the address"),
     ("Invalid Username specified", "name the login as LOGIN@SERVER"),
     ("has no credentials for the role", "give the proxy a secret of this login"),
     ("connection is insecure", TLS),
@@ -58,7 +66,9 @@ CODES: Final = {
     "28P01": "check its password",
     "28000": "check the login and the rules for its host in pg_hba.conf of the server",
     "3D000": "create it, or correct the address",
-    "42501": "grant the login CONNECT on the database",
+    "42501": "check the rights of the login on the database",
+    "42704": "correct the options of the address",
+    "22023": "correct the options of the address",
 }
 """The same by SQLSTATE, for words of other languages."""
 TRACED_CODE: Final = re.compile(rb'ErrorResponse\t.* C "(\w{5})"')

@@ -17,7 +17,7 @@ from cli.doctor.command import NOT_CHECKED
 from cli.doctor.redis_data import server_checks
 from cli.main import command_line
 from cli.stack import Stack
-from db.health.start import require_database
+from db.health.start import refusal_fix, require_database
 from db.pool import WORKER_ROLE
 from db.review_store import REVIEWER_ROLE
 from db.schema import logins
@@ -119,6 +119,17 @@ def test_an_address_that_postgres_refuses_ends_the_process(worker_url: str, stac
         ('No pool configured for database: "shop", user: "x"', "configuration of the pooler"),  # PgCat
         ("odyssey: c1: route for 'shop.x' is not found", "configuration of the pooler"),
         ("The requested endpoint could not be found, or you don't have access to it.", "host name"),  # Neon
+        ("Inconsistent project name inferred from SNI ('a') and project option ('b').", "the project once"),
+        ("The endpoint has been disabled. Enable it using the Neon API and retry.", "enable it"),
+        (
+            "This IP address 203.0.113.7 is not allowed to connect to this endpoint.",
+            "allow this host",
+        ),  # Neon
+        (
+            "(EADDRNOTALLOWED) address not in tenant allow_list: {203, 0, 113, 7}",
+            "allow this host",
+        ),  # Supabase
+        ('Authentication error, reason: "Invalid format for user or db_name"', "LOGIN.PROJECT"),  # Supabase
         ("The Username should be in <username@hostname> format. Invalid Username specified.", "LOGIN@SERVER"),
     ],
 )
@@ -135,7 +146,9 @@ def test_what_a_hosted_postgres_refuses_ends_the_process_with_its_fix(refusal: s
         ("28P01", "Passwort-Authentifizierung für Benutzer »x« fehlgeschlagen", "check its password"),
         ("3D000", "la base de données « shop » n'existe pas", "create it"),
         ("28000", 'роль "x" не существует', "the rules for its host"),
+        ("42704", "unbekannter Konfigurationsparameter »x«", "correct the options"),
         ("57P03", "das Datenbanksystem startet", ""),
+        ("XX000", "(ECIRCUITBREAKER) too many authentication failures, new connections are blocked", ""),
     ],
 )
 def test_what_postgres_refuses_in_another_language_is_known_by_its_code(
@@ -148,6 +161,22 @@ def test_what_postgres_refuses_in_another_language_is_known_by_its_code(
             return
         with pytest.raises(ConfigurationError, match=fix):
             require_database(url, role=None)
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        ('server certificate for "a.example" does not match host name "b.example"', "its certificate"),
+        (
+            "channel binding required, but server authenticated client without channel binding",
+            "channel_binding",
+        ),
+        ("SSL error: tlsv13 alert certificate required", "sslcert"),
+    ],
+)
+def test_what_libpq_refuses_has_a_fix(words: str, fix: str) -> None:
+    """No waiting makes it right."""
+    assert fix in (refusal_fix(words) or "")
 
 
 @pytest.mark.parametrize(

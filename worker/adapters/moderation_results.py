@@ -16,12 +16,8 @@ HARMLESS: Final = frozenset({"safe", "ok", "none", "neutral", "benign", "normal"
 """Categories of classifiers behind this API that say that a text is in order."""
 MOST_CATEGORIES: Final = 500
 ROUNDING: Final = 1e-6
-LEVELS: Final = {
-    **dict.fromkeys(("none", "safe", "negligible", "very_low"), 0.0),
-    "low": 1 / 3,
-    "medium": 2 / 3,
-    "high": 1.0,
-}
+NO_LEVELS: Final = dict.fromkeys(("none", "safe", "negligible", "very_low"), 0.0)
+LEVELS: Final = NO_LEVELS | {"low": 1 / 3, "medium": 2 / 3, "high": 1.0}
 """Words of Azure and Google in place of scores, as their four steps from 0 to 1."""
 YES: Final = frozenset({"true", "1", "yes"})
 

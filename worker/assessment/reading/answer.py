@@ -32,7 +32,7 @@ _WRAPPERS: Final = ("reading", "properties")
 _FENCE: Final = re.compile(r"\s*```\w*\s*\n(.*?)(?:```\s*)?", re.DOTALL)
 _WRITTEN: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])|(?<=[\s,{\[])//[^\n]*|\u00a0', re.DOTALL)
 """Texts of JSON, and what models write between them that is no JSON."""
-_NO_ESCAPE: Final = re.compile(r'\\([^"\\/bfnrtu])')
+_ESCAPE: Final = re.compile(r'(\\["\\/bfnrtu])|\\')
 
 
 class _Unusable(Exception):
@@ -62,7 +62,7 @@ def read_answer(text: str, request: ReadingRequest) -> ReadingAnswer:
 def _forms(text: str) -> Iterator[str]:
     """The text, the text without what JSON does not allow, and JSON of a text that is a literal of Python."""
     yield text
-    yield _WRITTEN.sub(lambda found: _NO_ESCAPE.sub(r"\1", found[1] or ""), text)
+    yield _WRITTEN.sub(lambda found: _ESCAPE.sub(r"\1", found[1] or ""), text)
     fenced = _FENCE.fullmatch(text)
     try:
         value = ast.literal_eval((fenced[1] if fenced else text).strip())
