@@ -32,7 +32,12 @@ HEADERS: Final = (
 class _Unconnected(Receiver):
     """A receiver that checks what it would publish."""
 
-    def publish(self, events: list[dict[str, Any]], presses: list[dict[str, Any]]) -> None:
+    def publish(
+        self,
+        events: list[dict[str, Any]],
+        presses: list[dict[str, Any]],
+        album: str | None = None,  # noqa: ARG002  # of the base
+    ) -> None:
         """Each event and press is JSON; an event that no worker can read becomes a dead letter."""
         json.dumps(presses)
         for each in events:
