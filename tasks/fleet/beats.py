@@ -39,7 +39,7 @@ def beat_key(stream: str) -> str:
 
 
 def tasks_key(stream: str) -> str:
-    """Written when a worker runs a task of beat, and when beat starts first: from then on they can be late."""
+    """Written when a worker runs a task of beat, and when beat first starts: they may be late from then."""
     return f"{{{stream}}}:tasks"
 
 
