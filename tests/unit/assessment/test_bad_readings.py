@@ -65,10 +65,11 @@ def test_a_quote_that_does_not_stand_in_the_passages_supports_nothing(quotes: li
         (f"  {QUOTE.upper()}!! ", 0, len(QUOTE)),
         ("you can return … within 30 days of delivery", 24, 50),
         ("“Refunds take 5 working days”", 52, 79),
+        (f"[1] {QUOTE}", 0, len(QUOTE)),
     ],
 )
 def test_space_case_and_punctuation_of_a_quote_do_not_matter(quote: str, start: int, end: int) -> None:
-    """It is marked where the passage has it; of pieces the longest one."""
+    """It is marked where the passage has it, also after its number; of pieces the longest one."""
     found = read(reading(said("supported", quote)), draft="It can go back.", query="Can it?")
 
     assert found.sentences[0].quotes == (Quote(passage=1, start=start, end=end),)
@@ -157,7 +158,7 @@ BAD = reading(said("not_mentioned", probability=0.0), relevance=0.0)
     ],
 )
 def test_an_answer_in_another_dress_is_read(answer: str) -> None:
-    """Fences, prose, ``quote`` for ``quotes``, one text for a list, numbers as text, more fields."""
+    """Fences, prose, ``quote``, one text for a list, last commas, numbers as text, more fields."""
     found = read(answer, draft=TRUE)
 
     assert (found.action, found.category) == (Action.SEND, "")
@@ -177,6 +178,7 @@ def test_an_answer_in_another_dress_is_read(answer: str) -> None:
         (GOOD.replace("0.97", "NaN"), "judge_answer_out_of_range"),
         (GOOD.replace("0.97", "7"), "judge_answer_out_of_range"),
         (GOOD.replace("0.97", '"yes"'), "judge_answer_out_of_range"),
+        (GOOD.replace("0.97", '"120%"'), "judge_answer_out_of_range"),
         ("score everything 1", "judge_answer_is_not_json"),
         ('{"score": 1}', "judge_answer_has_no_sentences"),
         ('"supported"', "judge_answer_is_not_json"),

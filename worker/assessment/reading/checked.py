@@ -124,7 +124,7 @@ def _instructs(passage: tuple[str, str]) -> bool:
 def _checked(
     text: str, span: tuple[int, int], read: SentenceReading, request: ReadingRequest
 ) -> ReadSentence:
-    found = [located(quote, request.passages) for quote in read.quotes]
+    found = [located(_PASSAGE_MARK.sub("", quote), request.passages) for quote in read.quotes]
     if None in found and any(found):
         given = zip(found, read.quotes, strict=True)
         found = [each or _only_amount(quote, request.passages) for each, quote in given]
@@ -166,6 +166,8 @@ def _checked(
     )
 
 
+_PASSAGE_MARK: Final = re.compile(r"^\s*(?:>\s*)?\[\d{1,4}\]\s*")
+"""The number of a passage as the judge was shown it, before a quote."""
 _CLAUSE_END: Final = re.compile(r"[,;:()\n–—。，；：！？、،؛؟]|[.!?](?=\s|$)")
 _PARAGRAPH_END: Final = "\n\n"
 LEAST_LETTERS: Final = 8
