@@ -9,9 +9,14 @@ from typing import Final
 from babel import Locale
 
 TARGET: Final = Path(__file__).parent.parent / "worker" / "assessment" / "reading" / "cldr_names.json"
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko", "tr", "ar", "ru")
-SHORT_IN: Final = frozenset(LANGUAGES) - {"tr", "ar"}
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "vi", "zh", "ja", "ko", "tr", "ar", "ru",
+             "hi")  # fmt: skip
+SHORT_IN: Final = frozenset(LANGUAGES) - {"tr", "ar", "hi"}
 """Languages with abbreviated days; the Turkish "per" is a word in others, the Arabic ones are whole."""
+CAPITALS_IN: Final = ("nl", "tr")
+"""Languages beside English that write names of languages, and only some nouns, with a capital letter."""
+LETTERS_OF_CODE: Final = 2
+"""Of the codes of well-known languages."""
 FORMS: Final = (
     ("poniedziałku poniedziałki", "wtorku wtorki", "środę środy", "czwartku czwartki", "piątku piątki",
      "sobotę soboty", "niedzielę niedziele niedzieli"),
@@ -59,10 +64,11 @@ def main() -> None:
     short_days |= {
         word: f"day{number}" for number, word in Locale.parse("vi").days["format"]["short"].items()
     }
-    languages = sorted(Locale.parse("en").languages.values())
-    text = json.dumps(
-        {"dates": dates, "short_days": short_days, "languages": languages}, ensure_ascii=False, indent=0
-    )
+    languages = {*Locale.parse("en").languages.values()}
+    for locale in map(Locale.parse, CAPITALS_IN):
+        languages |= {name for code, name in locale.languages.items() if len(code) == LETTERS_OF_CODE}
+    names = {"dates": dates, "short_days": short_days, "languages": sorted(languages)}
+    text = json.dumps(names, ensure_ascii=False, indent=0)
     TARGET.write_text(text + "\n", encoding="utf-8")
 
 

@@ -45,11 +45,12 @@ def said(role: str, text: str) -> tuple[Message, ...]:
         "好的", "收到，谢谢！", "哈哈哈哈哈", "謝謝", "ありがとう",
         "わかりました、ありがとうございました。", "www", "笑",
         "네 알겠습니다 감사합니다~", "ㅋㅋㅋㅋ", "ㅇㅋ",
+        "धन्यवाद", "ठीक है!", "बहुत बहुत धन्यवाद भाई", "Спасибо вам за помощь!", "مشكور 🌹", "شكرًا على المساعدة",
         "   ", "\u200b\u200b", "\n\t",
     ],
 )  # fmt: skip
 def test_an_acknowledgement_needs_no_answer(text: str, history: tuple[Message, ...]) -> None:
-    """In words, emoji or signs, in twelve languages, in chats and comments."""
+    """In words, emoji or signs, in fifteen languages, in chats and comments."""
     assert needs_no_answer(event(text=text), history)
     assert needs_no_answer(event(text=text, scope=Scope.COMMENT), history)
 
@@ -73,6 +74,7 @@ def test_an_acknowledgement_needs_no_answer(text: str, history: tuple[Message, .
         "merci de m'appeler", "sí", "no me sirve", "no gracias, quiero un reembolso", "non funziona",
         "quero cancelar", "tak", "nie działa", "sao chưa giao hàng", "不", "是的", "还没收到", "はい",
         "まだ届いていません", "了解 ご対応お願いします", "네", "아직 안 왔어요", "ㅠㅠ",
+        "ठीक नहीं है", "जी हाँ", "ठीक है, पैसे वापस करो", "спасибо за испорченный вечер", "طيب متى",
     ],
 )  # fmt: skip
 def test_content_is_never_swallowed(text: str) -> None:

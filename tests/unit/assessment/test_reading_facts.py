@@ -82,6 +82,8 @@ WRONG = {
     "other unit by arithmetic": ("Another 7 of them cost €6 each.", "Up to 15 metres are included, then €5."),
     "discount": ("With 15 % off it is €35.", "It costs €40. Students have 15 % off."),
     "no without a ground": ("No, you cannot pay by card.", "You can pay by card at the desk."),
+    "other name in another script": ("You can pay by Diners.", "クレジットカード(VISA、Mastercard)"),
+    "hindi unit": ("It takes 45 days.", "45 मिनट लगते हैं।"),
 }
 RIGHT = {
     "christmas": ("We're closed on Christmas Day.", "25 December: closed"),
@@ -208,6 +210,13 @@ RIGHT = {
     "german ordinal": ("Ab dem 3. Monat gilt der Rabatt.", "Ab dem dritten Monat gilt der Rabatt."),
     "ordinal": ("After three failed attempts it is locked.", "After the third attempt it is locked."),
     "year": ("It is valid until 2027.", "Bought in 2024, valid until the end of the third year."),
+    "turkish languages": ("Derslerimiz İngilizce ve Almancadır.", "Courses are in English and German."),
+    "dutch languages": ("We hebben Franse en Duitse boeken.", "We have French and German books."),
+    "vietnamese language": ("Chúng tôi nói tiếng Nhật.", "We speak Japanese."),
+    "name in another script": ("Bring your My Number card.", "マイナンバーカードをご提示ください。"),
+    "hindi times": ("On Fridays we close at 1 am.", "शुक्रवार को रात 1 बजे तक।"),
+    "hindi minutes": ("It takes 45 minutes, after 45 days.", "45 मिनट लगते हैं, 45 दिन बाद।"),
+    "arabic unit": ("Noor 10 has 10 GB.", "نور 10 | 10 جيجابايت"),
 }
 
 

@@ -20,7 +20,7 @@ def short_day_names() -> Mapping[str, str]:
 
 
 def language_names() -> Sequence[str]:
-    """English names of languages."""
+    """Names of languages in the languages that write them with a capital letter."""
     return cast("Sequence[str]", _names()["languages"])
 
 

@@ -16,7 +16,8 @@ from worker.assessment.text.language import main_script
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
 from worker.assessment.text.words import TITLES, unaccented_text
 
-_LATIN_WORD: Final = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f'’-]*")
+_LATIN: Final = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
+_LATIN_WORD: Final = re.compile(rf"[{_LATIN}][{_LATIN}0-9'’-]*")
 _ONE_LETTER: Final = re.compile(r"\w(?:['’][^\W\d_A-Z]\w*)?")
 """A letter, with what a language joins to it: "28 °C'dir", "L'équipe"."""
 _ALONE: Final = re.compile(r"\s*([A-Z\u00c0-\u00de][a-z\u00df-\u024f]{2,})[.!]?\s*")
@@ -24,8 +25,8 @@ _AFTER_STOP: Final = re.compile(r"(?:^[\W_]*|[.!?¡¿:;–—\"“„(|\n][\s*_]
 """Before the first word of a sentence or part; list signs and emphasis may stand before it ("- **They**")."""
 _AFTER_TITLE: Final = re.compile(rf"(?<!\w)(?:{TITLES})\.\s*$")
 """Before a name, however the language writes its nouns; the dot ends no sentence."""
-_AFTER_DAY: Final = re.compile(r"(?:^|\W)[Tt]hứ\s$")
-"""Before the number of a Vietnamese day, which is compared as a date."""
+_AFTER_KIND: Final = re.compile(r"(?:^|\W)(?:thứ|tiếng|bahasa)\s$", re.IGNORECASE)
+"""Before the number of a Vietnamese day, which is compared as a date, and before a language ("tiếng Anh")."""
 _ABBREVIATION: Final = re.compile(r"(?<!\w)([b-df-hj-np-tv-xz]{2,4})\.")
 """Consonants before a dot, such as "st." and "blvd.": no other word looks like that."""
 NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
@@ -33,6 +34,9 @@ NOUNS_IN_CAPITALS: Final = frozenset({"de", "lb"})
 _SUFFIX: Final = re.compile(r"(?<=\w{3})'\w+$")
 """The ending of a Turkish name: "İstanbul'da"."""
 PREFIX: Final = 5
+LEAST_LANGUAGE: Final = 5
+"""Letters of a language's name that may have an ending, of at most ``MOST_ENDING`` letters."""
+MOST_ENDING: Final = 3
 MOST_BEFORE: Final = 40
 """Characters before a word that are looked at: more than any title and the spaces after it."""
 
@@ -44,6 +48,8 @@ def missing_names(sentence: str, *, draft: str, quoted: str, ground: str) -> lis
     may name a calendar day of the quotes that the draft does not: Christmas.
     A draft that is one word in capitals names something, except yes and no.
     """
+    if main_script(quoted) not in (None, main_script(sentence)) and not _LATIN_WORD.search(quoted):
+        return []  # names in the letters of another script cannot be compared
     alone = _ALONE.fullmatch(sentence)
     if alone is not None and sentence == draft and not _is_answer(sentence):
         return _unknown([alone[1]], ground)
@@ -79,7 +85,13 @@ def _is_no_name(word: str) -> bool:
     folded = folded_text(word)
     is_day = not short_day_names().keys().isdisjoint((word, folded))
     is_compared = bool(named_dates(word)) or is_day or folded in AMBIGUOUS or folded in ZONES
-    return is_compared or folded in _languages() or is_unit(folded)
+    return is_compared or _is_language(folded) or is_unit(folded)
+
+
+def _is_language(folded: str) -> bool:
+    """Whether a word is a language, also with an ending ("Franse", "Almancada")."""
+    least = max(LEAST_LANGUAGE, len(folded) - MOST_ENDING)
+    return folded in _languages() or any(folded[:n] in _languages() for n in range(least, len(folded)))
 
 
 @cache
@@ -95,7 +107,7 @@ def _names(sentence: str) -> list[str]:
     found = []
     for match in _LATIN_WORD.finditer(sentence):
         word, before = match[0], sentence[max(0, match.start() - MOST_BEFORE) : match.start()]
-        if not word[0].isupper() or _AFTER_DAY.search(before):
+        if not word[0].isupper() or _AFTER_KIND.search(before):
             continue
         if (nouns_in_capitals or _AFTER_STOP.search(before)) and not _AFTER_TITLE.search(before):
             continue

@@ -21,7 +21,7 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))
 _THOUSANDS: Final = re.compile(r"[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _CLOCK: Final = re.compile(
     r"(?<![\d.,])(?P<hour>2[0-4]|[01]?\d)(?:(?P<sign>[:.h])(?P<minute>[0-5]\d)(?!\d|[.,]\d))?"
-    r"(?:\s?(?P<half>[ap])\.?\s?m\b|\s?(?P<word>uhr\b|o'?clock\b|h\b|giờ\b|heures?\b|uur\b|(?:時|时|點|点|시)(?!間|间|간))"
+    r"(?:\s?(?P<half>[ap])\.?\s?m\b|\s?(?P<word>uhr\b|o'?clock\b|h\b|giờ\b|heures?\b|uur\b|बजे|(?:時|时|點|点|시)(?!間|间|간))"
     r"(?:\s?(?P<after>[0-5]?\d)(?:分|분)?|(?P<thirty>半|반))?)?",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from worker.assessment.text.wordlists import folded_text, list_words, one_of, phrase_pattern
+from worker.assessment.text.words import INDIC_LETTERS
 
 THING: Final = "thing"
 """The unit of a number before a word that is no unit of measure: "three branches", "14 calendar days"."""
@@ -53,7 +54,8 @@ _SIGN_BEFORE: Final = re.compile(
     r"(us\$|r\$|[€$£¥₫₺₽₹₩₪₴฿%]|\b(?:eur|usd|gbp|chf|jpy|vnd|cny|inr|rub|aed|mxn|yüzde))\s?$"
 )
 _NEXT_WORD: Final = re.compile(
-    r"[\s\-–]*(?!x\s?\d)(%|[℃℉]|°\s?[cf]\b|[€$£¥₫₺₽₹₩₪₴฿](?!\s?\d)|[^\W\d_]+(?:['-][^\W\d_]+)*)"
+    r"[\s\-–]*(?!x\s?\d)(%|[℃℉]|°\s?[cf]\b|[€$£¥₫₺₽₹₩₪₴฿](?!\s?\d)"
+    rf"|[{INDIC_LETTERS}]+|[^\W\d_]+(?:['-][^\W\d_]+)*)"
 )
 PERIODS: Final = frozenset({"hour", "day", "week", "month", "year"})
 _RATIOS: Final = {
@@ -68,7 +70,7 @@ _WORDED_PERIODS: Final = {
     ("hour", "24"): "day",
     ("minute", "60"): "hour",
 }
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = re.compile(rf"[{INDIC_LETTERS}]+|[^\W\d_]+")
 _SUFFIX: Final = re.compile(r"(?<=\w\w)'\w+$")
 """The ending of a Turkish word: "TL'dir"."""
 MOST_WORDS: Final = 3

@@ -21,8 +21,13 @@ UNSPACED = (
 )
 """Letters of scripts that write no space between words, as ranges of a character class."""
 
-_TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:['’][^\W\d_{UNSPACED}]+)?")
-_SPACED_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")  # where no unspaced script occurs: faster
+INDIC_LETTERS: Final = "\u0900-\u0963\u0971-\u0df3"
+"""Letters and vowel signs of Hindi and the other Indic scripts; the signs are no letters to ``re``."""
+_TOKEN = re.compile(
+    rf"[{UNSPACED}]+|[{INDIC_LETTERS}]+|[^\W_{UNSPACED}{INDIC_LETTERS}]+(?:['’][^\W\d_{UNSPACED}]+)?"
+)
+_SPACED_TOKEN = re.compile(rf"[{INDIC_LETTERS}]+|[^\W_{INDIC_LETTERS}]+(?:'[^\W\d_]+)?")
+"""Where no script without spaces occurs: faster."""
 _UNSPACED_CHAR = re.compile(rf"[{UNSPACED}]")
 _VIETNAMESE = re.compile("[ăâđêôơư\u1ea0-\u1ef9]")
 _CAMEL = re.compile(r"([a-z])(?=[A-Z])")
