@@ -22,6 +22,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     Verdict.NOT_MENTIONED: mark("the passages do not say it"),
     Verdict.NO_CLAIM: mark("it states nothing that could be wrong"),
     Verdict.PROMISE: mark("it promises an action that is not performed"),
+    Verdict.OFF_TOPIC: mark("it declines what the account does not deal with"),
 }
 FACTS: Final[Mapping[str, str]] = {
     Fact.NUMBER: mark("number or time"),

@@ -18,6 +18,7 @@ class Verdict(StrEnum):
     NOT_MENTIONED = "not_mentioned"
     NO_CLAIM = "no_claim"
     PROMISE = "promise"
+    OFF_TOPIC = "off_topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

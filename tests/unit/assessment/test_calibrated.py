@@ -307,6 +307,8 @@ def test_courtesies_beside_a_supported_sentence_do_not_lower_the_support() -> No
         ("I'm sorry your item cannot be returned.", False),
         ("Here is what to do with your item:", True),
         ("All items within 90 days:", False),
+        ("Option 2:", True),
+        ("**Option 2:**", True),
         ("For anything else please ask our team.", True),
         ("Am besten fragen Sie unser Team nach dem Artikel.", True),
         ("Si vous avez d'autres questions, n'hésitez pas !", True),
@@ -338,6 +340,19 @@ def test_courtesies_state_nothing(courtesy: str, nothing: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("heading", "nothing"), [("Prices 2026", True), ("**Prices 2026:**", True), ("Prices 2027", False)]
+)
+def test_a_heading_of_the_documents_states_nothing(heading: str, nothing: bool) -> None:
+    """Its number stands there."""
+    shop = evidence(0.9)
+    given = replace(shop, passages=(replace(shop.passages[0], title="Shop › Prices 2026"),))
+    answer = reading(said("no_claim", probability=0.0), said("supported", QUOTE))
+    found = assessed(f"{heading}\n{PARAPHRASE}", POLICY, given, answer=answer)
+
+    assert (found.action is Action.SEND) is nothing
+
+
+@pytest.mark.parametrize(
     ("draft", "sent"),
     [
         ("Könnten Sie mir bitte Ihre Bestellnummer nennen?", True),
@@ -363,6 +378,28 @@ def test_a_question_back_is_read_by_the_judge(draft: str, *, sent: bool, passage
 
     assert (read.action is Action.SEND) is sent
     assert off_topic.action is Action.ESCALATE
+
+
+@pytest.mark.parametrize(
+    ("draft", "relevance", "sent"),
+    [
+        ("Sorry, I can only help with questions about our shop.", 0.9, True),
+        ("Das kann ich leider nicht beantworten. Ich helfe gern bei Fragen zum Laden.", 0.9, True),
+        ("申し訳ございませんが、当店に関するご質問のみお答えしております。", 0.9, True),
+        ("Sorry, I can only help with questions about our shop.", 0.1, False),
+        ("I cannot help with poems, but you can call 0900 123 456.", 0.9, False),
+        ("I do not know.", 0.9, False),
+    ],
+)
+@pytest.mark.parametrize("passages", [True, False])
+def test_what_is_off_topic_is_declined(draft: str, relevance: float, *, sent: bool, passages: bool) -> None:
+    """The judge reads that it is off topic; a no to what customers may ask is irrelevant."""
+    answer = reading(*(said("off_topic") for _ in split_sentences(draft)), relevance=relevance)
+    found = evidence(0.9) if passages else Evidence()
+    read = assessed(draft, POLICY, found, query="write me a poem", answer=answer)
+
+    assert (read.action is Action.SEND) is sent
+    assert sent or read.action is Action.ESCALATE
 
 
 async def test_numbers_of_list_items_are_not_read() -> None:

@@ -16,16 +16,19 @@ from worker.assessment.policies.outcomes import check_policy, non_answer_assessm
 from worker.assessment.policies.shortfalls import Shortfall, found_shortfalls, shortfall_reasons
 from worker.assessment.policies.texts import texts
 from worker.assessment.policies.vetoes import VETO_REASONS, Veto, vetoes
-from worker.assessment.reading.asking import DraftReading, Wanted, reading_request
+from worker.assessment.reading.asking import NOTHING, DraftReading, Wanted, reading_request
 from worker.assessment.reading.checked import CheckedReading
+from worker.assessment.reading.courtesies import has_no_figures
 from worker.assessment.reading.verbatim import is_verbatim
 from worker.assessment.text.citations import cited_numbers
 from worker.assessment.text.language import author_language, text_in_language
-from worker.assessment.values import DraftCase
+from worker.assessment.values import DraftCase, ReplyKind
 from worker.model import Action, Assessment, Tier
 
 VERBATIM_CONFIDENCE: Final = 0.99
 """Of 618 invented answers of two sets of conversations none is verbatim (``docs/confidence.md``)."""
+LEAST_CHARS: Final = 30
+"""A shorter draft, such as "I do not know.", declines nothing, and no judge is paid for it."""
 NOTHING_STORED: Final = "the account has no documents"
 FALLBACKS = texts("calibrated_fallbacks")
 
@@ -84,7 +87,18 @@ def early_refusal(case: DraftCase, policy: CalibratedPolicy) -> Assessment | Non
 
 def wanted(case: DraftCase, policy: CalibratedPolicy) -> Wanted:
     """Always the verdicts; nothing for a draft that facts alone decide."""
-    return Wanted(verdicts=settled(case, policy) is None)
+    found = settled(case, policy)
+    return Wanted(verdicts=found is None or _may_need_no_answer(case, found))
+
+
+def _may_need_no_answer(case: DraftCase, found: Assessment) -> bool:
+    """Whether a draft without an answer or a passage may be right: it asks back, thanks or declines."""
+    bare = found.failed_checks == (ReplyKind.REFUSAL,) and len(case.draft) < LEAST_CHARS
+    if bare or found.failed_checks not in ((ReplyKind.REFUSAL,), (Veto.NO_EVIDENCE,)):
+        return False
+    sentences = reading_request(case, NOTHING).sentences
+    draft = " ".join(sentences)
+    return all(has_no_figures(each, draft=draft, asked=case.query) for each in sentences)
 
 
 def settled(case: DraftCase, policy: CalibratedPolicy) -> Assessment | None:
@@ -115,11 +129,14 @@ def _verbatim(case: DraftCase, policy: CalibratedPolicy) -> bool:
 
 def assessment(case: DraftCase, policy: CalibratedPolicy, reading: DraftReading | None) -> Assessment:
     """The assessment after the judge was asked."""
+    checked = reading.checked if reading else None
     if (found := settled(case, policy)) is not None:
-        return found
+        lifted = checked is not None and checked.needs_none and _may_need_no_answer(case, found)
+        if not lifted:
+            return found
     if reading is None:
         raise ValueError("reading: expected one for a draft that facts do not decide, got none")
-    if (checked := reading.checked) is None:
+    if checked is None:
         return _unread(case, policy, reading)
     return _read(case, policy, checked)
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from worker.assessment.reading.asking import NOTHING, reading_request
-from worker.assessment.reading.courtesies import asks_back, states_nothing, thanks_back
 from worker.assessment.text.citations import invalid_citations, without_citations
 from worker.assessment.text.language import author_language, mixed_script_words, wrong_language
 from worker.assessment.values import DraftCase
@@ -37,20 +35,12 @@ def vetoes(case: DraftCase, *, require_evidence: bool) -> tuple[Veto, ...]:
     prose = without_citations(case.draft)
     found = {
         Veto.MODERATION_HIT: bool(case.evidence.moderation_hit),
-        Veto.NO_EVIDENCE: require_evidence and not case.context.strip() and not _needs_none(case),
+        Veto.NO_EVIDENCE: require_evidence and not case.context.strip(),
         Veto.INVALID_CITATION: bool(invalid_citations(case.draft, case.evidence.passages)),
         Veto.WRONG_LANGUAGE: _wrong_language(case, prose) is not None,
         Veto.MIXED_SCRIPTS: bool(mixed_script_words(prose)),
     }
     return tuple(veto for veto, noticed in found.items() if noticed)
-
-
-def _needs_none(case: DraftCase) -> bool:
-    """Whether a draft asks its reader for something or thanks for praise, and states nothing."""
-    request = reading_request(case, NOTHING)
-    draft = " ".join(request.sentences)
-    nothing = (states_nothing(each, draft=draft, asked=case.query, passages="") for each in request.sentences)
-    return (asks_back(request.sentences) or thanks_back(request)) and all(nothing)
 
 
 def _wrong_language(case: DraftCase, prose: str) -> str | None:

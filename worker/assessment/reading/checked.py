@@ -12,6 +12,7 @@ from typing import Final
 
 from worker.assessment.reading.courtesies import (
     asks_back,
+    has_no_figures,
     may_be_removed,
     says_moment,
     states_nothing,
@@ -28,7 +29,7 @@ from worker.model import Quote, ReadSentence, Verdict
 UNPROVEN: Final = 0.0
 """Support of a sentence that the judge does not support, or whose verdict does not stand."""
 NEEDS_NONE: Final = 1.0
-"""Support of a draft that states nothing, and asks or thanks."""
+"""Support of a draft that states nothing, and asks, thanks or declines."""
 ASKED_NOTHING: Final = 1.0
 """Relevance of a draft that is checked without a message: there is no question that it can miss."""
 
@@ -38,7 +39,8 @@ class CheckedReading:
     """A draft, read and checked.
 
     Attributes:
-        needs_none: whether the draft states nothing, and asks its reader for something or thanks for praise.
+        needs_none: whether the draft states nothing, and asks its reader for something, thanks for praise, or
+            declines what the account does not deal with.
         relevance: 0..1, probability that the draft answers the question.
         left_out: what the draft leaves out of the question; often empty.
         removed: places in the draft of sentences that are not sent: courtesies that only the judge knows.
@@ -94,10 +96,11 @@ def checked_reading(request: ReadingRequest, reading: Reading) -> CheckedReading
             replace(each, support=None) if is_removed else next(again)
             for each, is_removed in zip(sentences, unknown, strict=True)
         )
+    declines = request.question and any(each.verdict is Verdict.OFF_TOPIC for each in sentences)
     return CheckedReading(
         sentences=sentences,
         needs_none=all(each.support is None for each in sentences)
-        and (asks_back(request.sentences) or thanks_back(request)),
+        and (bool(declines) or asks_back(request.sentences) or thanks_back(request)),
         relevance=(reading.relevance or 0.0) if request.question else ASKED_NOTHING,
         left_out=reading.left_out,
         removed=removed,
@@ -155,6 +158,9 @@ def _checked(
         draft = " ".join(request.sentences)
         nothing = states_nothing(text, draft=draft, asked=request.asked, passages=request.evidence)
         support = None if nothing else UNPROVEN
+    elif read.verdict is Verdict.OFF_TOPIC:
+        plain = has_no_figures(text, draft=" ".join(request.sentences), asked=request.asked)
+        support = None if plain else UNPROVEN
     return ReadSentence(
         start=span[0],
         end=span[1],

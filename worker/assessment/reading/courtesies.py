@@ -66,14 +66,16 @@ def states_nothing(sentence: str, *, draft: str, asked: str, passages: str) -> b
     head, body = headed(sentence)
     if head and (not body or is_small_talk(body)):  # what follows is compared with it
         return True
-    folded = folded_text(sentence).strip()
-    free = _asks(sentence) or _is_wish(folded)
+    sentence = sentence.strip(_MARKS)
+    folded = folded_text(sentence)
+    free = _asks(sentence) or _is_wish(folded) or _is_heading(folded, passages)
     known = passages if free else ""  # "The large one or the small one?" names what there is
+    bare = _LABEL.sub("", sentence)
     if disagreements(
-        sentence, draft=draft, quoted=known, beside=known, passages=known, question=asked, asked=asked
+        bare, draft=draft, quoted=known, beside=known, passages=known, question=asked, asked=asked
     ):
         return False
-    if free or folded.endswith(_HEADS) or is_small_talk(folded) or _offers(folded) or only_refers(folded):
+    if free or is_small_talk(folded) or _offers(folded) or only_refers(folded):
         return True
     said = content_of(list_pattern("courtesies").sub(" ", folded))
     courtesy = list_pattern("courtesies").search(folded)
@@ -95,6 +97,11 @@ def may_be_removed(sentence: str, *, draft: str, asked: str) -> bool:
         return False
     if denies(folded, language) or restricts(offer, language):
         return False
+    return has_no_figures(sentence, draft=draft, asked=asked)
+
+
+def has_no_figures(sentence: str, *, draft: str, asked: str) -> bool:
+    """Whether a sentence has no number, date or address beyond those of the conversation; names may be."""
     stated = disagreements(
         sentence, draft=draft, quoted="", beside="", passages="", question=asked, asked=asked
     )
@@ -119,6 +126,19 @@ def _word_count(units: frozenset[str]) -> int:
 
 _HEADS: Final = (":", "：")
 """Ends of a heading, whose items are sentences of their own."""
+_MARKS: Final = " \t\n#*_"
+"""Spaces and Markdown around a sentence."""
+_LABEL: Final = re.compile(r"(?<=[^\W\d])\s*\d{1,2}\s*[:：]$")
+"""The number of an option or step at the end of a heading ("Option 2:")."""
+_PART_END: Final = re.compile(r"[\n›|]")
+
+
+def _is_heading(folded: str, passages: str) -> bool:
+    """Whether a folded sentence introduces others, or is a title, a heading or a cell of the passages."""
+    if folded.endswith(_HEADS):
+        return True
+    ended = folded.endswith((".", "!", "。", "！"))
+    return not ended and folded in map(str.strip, _PART_END.split(folded_text(passages)))
 
 
 def asks_back(sentences: Sequence[str]) -> bool:

@@ -91,7 +91,7 @@ def _is_no_name(word: str) -> bool:
 def _is_language(folded: str) -> bool:
     """Whether a word is a language, also with an ending ("Franse", "Almancada")."""
     least = max(LEAST_LANGUAGE, len(folded) - MOST_ENDING)
-    return folded in _languages() or any(folded[:n] in _languages() for n in range(least, len(folded)))
+    return any(folded[:n] in _languages() for n in (*range(least, len(folded)), len(folded)))
 
 
 @cache
