@@ -63,6 +63,7 @@ class Draft:
     Attributes:
         text: as the model wrote it, with its citation marks; empty before there is one.
         passages: in the order that the citation marks count.
+        said_before: the newest earlier line of the author, or empty.
         search_failure: kind of the error that left a search without passages, or empty.
         prompt_hash: of the newest prompt.
         assessment: None before the text, or the lack of evidence, was assessed.
@@ -80,6 +81,7 @@ class Draft:
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
+    said_before: str = ""
     search_failure: str = ""
     prompt_hash: str | None = None
     assessment: Assessment | None = None

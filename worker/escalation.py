@@ -119,7 +119,7 @@ def escalation_of(event: Event, account: Account, ending: Ending, now: datetime)
     return Escalation(
         queue=_queue(event, account, ending),
         in_hours=in_hours,
-        handoff_text=_handoff_text(event, account, in_hours=in_hours) if tells else None,
+        handoff_text=_handoff_text(event, account, ending, in_hours=in_hours) if tells else None,
         draft=None if ending.quarantine else ending.draft.reply or None,
     )
 
@@ -140,7 +140,8 @@ def _queue_keys(event: Event, ending: Ending) -> Iterator[str]:
     yield ANY
 
 
-def _handoff_text(event: Event, account: Account, *, in_hours: bool) -> str | None:
+def _handoff_text(event: Event, account: Account, ending: Ending, *, in_hours: bool) -> str | None:
     """The account's text in the author's language, else in English, else any; None without texts."""
     texts = account.handoff_texts if in_hours else account.handoff_texts_closed or account.handoff_texts
-    return text_for_author(texts, event.text, published=event.language, languages=account.languages)
+    known, before = account.languages, ending.draft.said_before
+    return text_for_author(texts, event.text, published=event.language, languages=known, earlier=before)

@@ -19,6 +19,8 @@ from worker.model import (
     Escalation,
     EscalationAction,
     EventType,
+    Message,
+    MessageRole,
     Owner,
     ReplyMode,
 )
@@ -59,6 +61,17 @@ async def test_the_author_hears_the_text_in_the_language_of_the_message() -> Non
     assert [each.handoff_text if each else None for each in heard] == [
         *(TEXTS["de"], TEXTS["en"], TEXTS["de"], TEXTS["en"])
     ]
+
+
+@pytest.mark.parametrize(("text", "language"), [("mach mal", "de"), ("so do it then", "en"), ("👉", "de")])
+async def test_a_short_message_is_in_the_language_of_the_line_before(text: str, language: str) -> None:
+    """Where it does not show its own."""
+    before = Message(role=MessageRole.USER, text="Kann ich das Abo jeden Monat kündigen?")
+    world = World(model=[ESCALATE], found=[(passage(),)], history=(before,))
+    made = await world.decide(event(text=text), account(handoff_texts=TEXTS))
+
+    assert made.escalation is not None
+    assert made.escalation.handoff_text == TEXTS[language]
 
 
 @pytest.mark.parametrize(

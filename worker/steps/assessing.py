@@ -167,17 +167,17 @@ def _texts(run: Run, draft: Draft) -> AccountTexts:
     }
     reply = draft.text if sent or draft.part else ""
     return AccountTexts(
-        disclosure=text_of(run, run.case.account.disclosure_texts, reply),
-        fallback=None if sent else text_of(run, run.case.account.fallback_texts),
-        missing=text_of(run, delivery.missing_texts, reply) if draft.part else None,
-        confidence=text_of(run, by_tier, reply) if with_confidence else None,
+        disclosure=text_of(run, run.case.account.disclosure_texts, reply=reply),
+        fallback=None if sent else text_of(run, run.case.account.fallback_texts, earlier=draft.said_before),
+        missing=text_of(run, delivery.missing_texts, reply=reply) if draft.part else None,
+        confidence=text_of(run, by_tier, reply=reply) if with_confidence else None,
     )
 
 
-def text_of(run: Run, texts: Mapping[str, str], reply: str = "") -> str | None:
-    """The text in the language of the event's author, who gets it with the reply; None without a text."""
+def text_of(run: Run, texts: Mapping[str, str], **said: str) -> str | None:
+    """The text in the language of the event's author, by the reply or earlier line ``said``; None without."""
     event, languages = run.case.event, run.case.account.languages
-    return text_for_author(texts, event.text, published=event.language, languages=languages, reply=reply)
+    return text_for_author(texts, event.text, published=event.language, languages=languages, **said)
 
 
 def better(before: Draft, after: Draft | None) -> Draft:

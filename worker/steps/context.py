@@ -35,7 +35,9 @@ async def retrieve_first(run: Run, draft: Draft, history: tuple[Message, ...] = 
     ``with_right_labels`` drops the others once they are checked.
     """
     labels = {} if checks_labels(run.case.policy) else expected_labels(run.case.event)
-    return await _searched(run, (run.case.event.searched_text, *continued_lines(history)), draft, labels)
+    lines = continued_lines(history)
+    draft = replace(draft, said_before=lines[0] if lines else "")
+    return await _searched(run, (run.case.event.searched_text, *lines), draft, labels)
 
 
 async def retrieve(run: Run, query: str, draft: Draft) -> Draft:

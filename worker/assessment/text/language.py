@@ -167,12 +167,14 @@ def text_for_author(
     published: str | None,
     languages: Sequence[str],
     reply: str = "",
+    earlier: str = "",
 ) -> str | None:
     """The text in the language of a message's author, else the English one, else any; None without a text.
 
     ``published``: the language of the message as its publisher gave it. ``languages``: codes that the account
     answers in; empty: those of the texts. ``reply``: what is sent with the text; its language counts more
-    than the message's, in which typing errors can look like another language.
+    than the message's, in which typing errors can look like another language. ``earlier``: what the author
+    wrote before, for a message too short to show its language.
     """
     if len(texts) <= 1:
         return text_in_language(texts, None)
@@ -184,7 +186,11 @@ def text_for_author(
     is_english = not reply or function_word_language(reply) == "en"
     if language and not published and is_english and not _is_written_in(message, language):
         language = None
-    return text_in_language(texts, language or _worded_language(message, configured))
+    language = language or _worded_language(message, configured)
+    is_short = main_script(message) is None or _function_words(message, "en") < MANY_WORDS
+    if earlier and language is None and is_short:
+        return text_for_author(texts, earlier, published=None, languages=languages)
+    return text_in_language(texts, language)
 
 
 def _is_written_in(message: str, language: str) -> bool:
