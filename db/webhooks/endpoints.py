@@ -16,6 +16,7 @@ from db.identifiers import uuid_at
 from db.pool import Pool, checkout, fetch_as, fetch_one_as
 from db.rows import first_value
 from db.webhooks.endings import DisabledReason
+from db.webhooks.queue import LOCK_QUEUE
 from worker.webhooks.signing import encode_secret, secret_hint
 from worker.webhooks.types import MOST_ENDPOINTS, TEST_TYPE
 
@@ -170,8 +171,12 @@ async def send_test(source: Pool, endpoint_id: UUID, now: datetime, *, logged: L
 
 
 async def _changed(source: Pool, statement: str, values: dict[str, object], logged: LogEntry) -> bool:
-    """Whether a statement changed a row; then the access log has the entry in the same transaction."""
+    """Whether a statement changed a row; then the access log has the entry in the same transaction.
+
+    Changes come one after the other, and not amid an attempt that ends or deliveries that are made.
+    """
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_QUEUE)
         changed = (await connection.execute(statement, values)).rowcount > 0
         if changed:
             await access_log.append_entry(connection, logged)

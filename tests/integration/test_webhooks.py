@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import timedelta
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import Any
 from uuid import UUID
@@ -16,13 +16,16 @@ from aiohttp import ClientConnectorError
 from standardwebhooks import Webhook
 
 from db.pool import Pool, checkout, create_pool
-from db.webhooks import deliveries, endpoints
+from db.webhooks import deliveries, endings, endpoints
 from db.webhooks.deliveries import WebhookDelivery
-from db.webhooks.queue import QueueLimits
+from db.webhooks.endpoints import NewEndpoint
+from db.webhooks.queue import SHARE_QUEUE, QueueLimits
 from tasks.retention.sweep import sweep
 from tasks.webhooks.poller import PollerLimits, WebhookPoller
 from tests.support.retention import keeping
+from tests.support.waiting import waiting_for_locks
 from tests.support.webhooks import (
+    KEY,
     LOGGED,
     SECRET,
     Clock,
@@ -40,6 +43,7 @@ from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.cancellation import cancel_all
 from worker.webhooks.schedule import ATTEMPTS, DELAYS_S
 from worker.webhooks.signing import encode_secret
+from worker.webhooks.types import MOST_ENDPOINTS
 
 DAY_S = 86_400.0
 
@@ -597,6 +601,69 @@ async def test_pages_cannot_read_secrets(people: Pool) -> None:
         with pytest.raises(Exception, match="permission denied"):
             async with checkout(people) as connection:
                 await connection.execute(f"SELECT {column} FROM webhook_endpoints")
+
+
+@contextmanager
+def access_log_locked(database_url: str) -> Iterator[None]:
+    """Changes of people wait amid their transaction while inside."""
+    with psycopg.connect(database_url) as owner:
+        owner.execute("LOCK TABLE access_log IN EXCLUSIVE MODE")
+        yield
+
+
+async def test_an_endpoint_that_is_removed_ends_no_look(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, database_url: str
+) -> None:
+    """Its foreign key would refuse new deliveries, and the error would end the attempts under way."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    with access_log_locked(database_url):
+        removal = asyncio.ensure_future(endpoints.remove_endpoint(people, endpoint, logged=LOGGED))
+        await waiting_for_locks(database_url, 1)
+        look = asyncio.ensure_future(drain(source, clock))
+        await waiting_for_locks(database_url, 2)
+
+    assert await removal
+    await look
+    assert receiver.requests == []
+
+
+async def test_an_endpoint_is_not_removed_amid_the_end_of_an_attempt(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, database_url: str
+) -> None:
+    """Each would wait for a row of the other; Postgres would end one of them."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    async with checkout(source) as ending, ending.transaction():
+        await ending.execute(SHARE_QUEUE)
+        await ending.execute("SELECT FROM webhook_deliveries FOR UPDATE")
+        removal = asyncio.ensure_future(endpoints.remove_endpoint(people, endpoint, logged=LOGGED))
+        await waiting_for_locks(database_url, 1)
+        values = {"endpoint": endpoint, "now": clock.now(), "paused_until": None}
+        await ending.execute(endings.COUNT_FAILURE, values)
+
+    assert await removal
+
+
+async def test_an_account_never_has_too_many_endpoints(
+    people: Pool, receiver: Receiver, database_url: str
+) -> None:
+    """Also where two people add the last one at once."""
+    account = new_account()
+    new = NewEndpoint(user_id=account, url=receiver.url, description="", types=(), created_by="test")
+    for _ in range(MOST_ENDPOINTS - 1):
+        await endpoints.add_endpoint(people, new, KEY, datetime.now(UTC), logged=LOGGED)
+    with access_log_locked(database_url):
+        adding = [
+            asyncio.ensure_future(endpoints.add_endpoint(people, new, KEY, datetime.now(UTC), logged=LOGGED))
+            for _ in range(2)
+        ]
+        await waiting_for_locks(database_url, 2)
+
+    assert [each is None for each in await asyncio.gather(*adding)].count(True) == 1
 
 
 async def test_a_test_event_needs_no_subscription(
