@@ -216,6 +216,7 @@ class Rulebooks:
         done: asyncio.Future[Rulebook] = asyncio.get_running_loop().create_future()
         done.set_result(book)
         self._books[user_id] = done
+        self._make_room()
         log.info("rules_swapped", user_id=user_id, version=book.account.version)
 
     async def _running(self, user_ids: Collection[str]) -> Mapping[str, RunningRollout]:

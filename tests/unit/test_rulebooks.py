@@ -105,6 +105,19 @@ async def test_the_least_recently_used_rulebook_is_dropped(
     assert store.loads == ["a", "b", "c", "b"]
 
 
+async def test_newer_versions_count_towards_the_bound(store: Store) -> None:
+    """Accounts that grow while they are in memory leave it too."""
+    books = Rulebooks(store.load, store.versions, most_rules=5)
+    for version, words in ((1, ()), (2, ("a", "b", "c", "d"))):
+        for user_id in ("x", "y"):
+            store.accounts[user_id] = account(user_id=user_id, version=version, flagged_keywords=words)
+            await books.get(user_id)
+        await books.refresh()
+    await books.get("x")
+
+    assert store.loads == ["x", "y", "x", "y", "x"]
+
+
 async def test_a_newer_version_replaces_the_older_one(store: Store, books: Rulebooks) -> None:
     """The old version stays in use until the new one is compiled; unchanged accounts are not loaded again."""
     before = await books.get("acme")
