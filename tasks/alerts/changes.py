@@ -69,7 +69,7 @@ def checked_alerts(
     """The alerts after a check.
 
     An alert begins when its condition has held for its minutes, as in Prometheus; at once when nothing is
-    known of the past (None). ``whole=False``: a server did not answer, so alerts that were not found may
+    known of the past (None). ``whole=False``: something was not read, so alerts that were not found may
     still hold and do not end.
     """
     before = known or {}

@@ -34,6 +34,9 @@ def server_away(now: Situation) -> Iterator[str]:
     errors = now.fleet.errors
     if now.fleet.stream is None:
         yield f"Redis does not answer: {errors['redis']}"
+    for shard in now.fleet.stream.shards if now.fleet.stream else ():
+        if not shard.up:
+            yield f"Redis does not answer for the shard {shard.name}"
     if now.fleet.stored is None and errors["postgres"] == NO_RIGHT:
         yield "Postgres refuses the check: it needs the database login of the review pages"
     elif now.fleet.stored is None:

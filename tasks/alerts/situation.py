@@ -30,6 +30,7 @@ class Situation:
         clocks: each worker whose machine's clock is wrong, with the seconds that it is ahead of Postgres.
         not_called: each upstream whose breaker is not closed, with the number of workers; empty while Redis
             does not answer.
+        complete: False where something could not be read, so that an alert that is not found may still hold.
     """
 
     fleet: FleetState
@@ -37,6 +38,7 @@ class Situation:
     workers: int
     not_called: tuple[tuple[str, int], ...] = ()
     clocks: tuple[tuple[str, float], ...] = ()
+    complete: bool = True
 
 
 async def load_situation(
@@ -44,25 +46,30 @@ async def load_situation(
 ) -> Situation:
     """The situation now; ``url`` and ``count_all`` as of ``load_fleet``."""
     fleet = await load_fleet(settings, url, count_all=count_all)
+    complete = fleet.stream is not None and fleet.stream.complete and fleet.stored is not None
     try:
         async with figures_connection(url) as connection:
             counts = await load_recent_counts(connection, fleet.at)
     except StorageUnavailable:
-        counts = ()
-    reports = await _reports(settings)
+        counts, complete = (), False
+    try:
+        reports = await _reports(settings)
+    except (RedisError, OSError):
+        reports, complete = (), False
     clocks = tuple((each.worker, each.ahead_s) for each in reports if abs(each.ahead_s) > MOST_SKEW_S)
     return Situation(
-        fleet=fleet, counts=counts, workers=workers, not_called=_not_called(reports), clocks=clocks
+        fleet=fleet,
+        counts=counts,
+        workers=workers,
+        not_called=_not_called(reports),
+        clocks=clocks,
+        complete=complete,
     )
 
 
 async def _reports(settings: StreamSettings) -> tuple[WorkerReport, ...]:
-    url = settings.redis_url.get_secret_value()
-    try:
-        async with connect(url, timeout_s=REACH_S) as redis:
-            return await load_reports(redis, settings.stream)
-    except (RedisError, OSError):
-        return ()
+    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
+        return await load_reports(redis, settings.stream)
 
 
 def _not_called(reports: tuple[WorkerReport, ...]) -> tuple[tuple[str, int], ...]:

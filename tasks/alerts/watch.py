@@ -155,8 +155,7 @@ class AlertWatch:
         url = settings.database_url.get_secret_value()
         now = asyncio.run(load_situation(settings, url, workers=settings.alerts_workers))
         known = self._known()
-        whole = now.fleet.stream is not None and now.fleet.stored is not None
-        checked = checked_alerts(known, found_alerts(now), now.fleet.at, whole=whole)
+        checked = checked_alerts(known, found_alerts(now), now.fleet.at, whole=now.complete)
         failed = frozenset(
             each.alert.name for each in checked.changes if not post_alert(each, settings, now.fleet.at)
         )

@@ -15,7 +15,9 @@ from redis.exceptions import ResponseError
 
 from bench.failover_valkey import Pair
 from sandbox.server import SandboxHandle
-from tasks.fleet.state import load_fleet, load_stream_state
+from tasks.alerts.conditions import server_away
+from tasks.alerts.situation import load_situation
+from tasks.fleet.state import load_stream_state
 from tasks.lanes.engine import Engine
 from tasks.lanes.lookup import EntryState, find_entries
 from tasks.lanes.stream import EntryGrant, Lanes
@@ -223,15 +225,22 @@ def test_shards_are_doubled_when_a_replica_has_the_seals() -> None:
 async def test_a_shard_without_figures_is_no_imbalance(
     database_url: str, redis_url: str, valkey: Redis, own: AsyncRedis
 ) -> None:
-    """What an unreadable shard accepted is not known, be it the first one, from when there was one."""
+    """What an unreadable shard accepted is not known, be it the first one, from when there was one.
+
+    It is an alert, and ends no alert that may still hold.
+    """
     double(valkey, STREAM)
     settings = StreamSettings.model_validate({"REDIS_URL": redis_url})
-    whole = await load_fleet(settings, database_url)
+    before = await load_situation(settings, database_url, workers=0)
     valkey.set(f"{Shard(stream=STREAM).prefix}workers", "no set")
     state = await load_stream_state(own, STREAM)
-    partial = await load_fleet(settings, database_url)
+    after = await load_situation(settings, database_url, workers=0)
+    partial = after.fleet
 
-    assert whole.imbalance is not None
+    assert (before.complete, after.complete) == (True, False)
+    assert list(server_away(before)) == []
+    assert list(server_away(after)) == [f"Redis does not answer for the shard {Shard(stream=STREAM).sealed}"]
+    assert before.fleet.imbalance is not None
     assert {each.name: each.up for each in state.shards} == {
         Shard(stream=STREAM).sealed: False,
         f"{STREAM}:0/2": True,
