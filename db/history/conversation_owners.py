@@ -193,6 +193,7 @@ async def release_conversation(
     """
     values = asdict(ids) | {"changed_by": released_by, "now": now}
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_CONVERSATION, values)
         released = bool(await first_value(connection, RELEASE, values))
         if released:
             await close_escalation(connection, _released(ids, released_by, now))

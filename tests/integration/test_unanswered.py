@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,10 +24,12 @@ from db.reviews.rulings import Reviewer, Ruling, RulingReason
 from db.reviews.submission import Submission, submit_review
 from tests.integration.test_escalations import agent_message, escalated, ids
 from tests.support.decided import CLOCK, HOUR, answer_to, silence_on
+from tests.support.waiting import waiting_for_locks
 from worker.model import Decision, DecisionKind, Escalation, EventType
 from worker.reasons import Reason
 
 SECOND = timedelta(seconds=1)
+LOGGED = LogEntry(action=LoggedAction.ANSWER, person="kim")
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ async def answer(
 ) -> UUID:
     """A person answers or dismisses a message on the pages."""
     new = answer_to(to, text, at, release=release)
-    assert await store_answer(people, new, at, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
+    assert await store_answer(people, new, at, logged=LOGGED)
     return new.answer_id
 
 
@@ -164,6 +167,25 @@ async def test_a_released_escalation_does_not_wait(source: Pool, people: Pool) -
     await release_conversation(source, ids(made), released_by="kim", now=made.decided_at + SECOND)
 
     assert await waiting(people, made) == []
+
+
+async def test_a_release_does_not_wait_for_a_dismissal_that_waits_for_it(
+    source: Pool, people: Pool, database_url: str
+) -> None:
+    """Both change the conversation's owner and close its escalation."""
+    made = escalated()
+    await record_decision(source, made)
+    now = made.decided_at + SECOND
+    dismissal = answer_to(made, None, now, release=True)
+    with psycopg.connect(database_url) as owner:
+        owner.execute("SELECT FROM conversations FOR UPDATE")
+        released = asyncio.ensure_future(release_conversation(source, ids(made), released_by="bo", now=now))
+        await waiting_for_locks(database_url, 1)
+        dismissed = asyncio.ensure_future(store_answer(people, dismissal, now, logged=LOGGED))
+        await waiting_for_locks(database_url, 2)
+
+    assert await released
+    assert await dismissed
 
 
 async def test_a_follow_up_after_an_answer_opens_an_escalation_again(
