@@ -185,8 +185,8 @@ async def _restore(connection: Connection, subject: ReviewSubject, remedy: Remed
 
 async def _remove(connection: Connection, subject: ReviewSubject, review_id: UUID, now: datetime) -> None:
     keys = subject.keys()
+    await connection.execute(BLOCK_RELAYS)  # first: a relay that cancels this reply deletes the same lines
     moved = await connection.execute(SEAL, {**keys, "expires_at": None, "now": now})
-    await connection.execute(BLOCK_RELAYS)
     request = {
         **keys,
         "review_id": review_id,

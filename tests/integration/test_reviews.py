@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -12,6 +13,7 @@ import orjson
 import pytest
 from redis.asyncio import Redis
 
+from db import outbox
 from db.connection import Connection
 from db.pool import create_pool
 from db.review_store import Store
@@ -35,6 +37,7 @@ from tests.support.audited import blocked, history, ignored, record, replied, ro
 from tests.support.queues import new_reviewer
 from tests.support.relays import none_sent, send_and_die
 from tests.support.reviewing import stored
+from tests.support.waiting import waiting_for_locks
 from worker.model import Decision, DecisionKind, EventType
 from worker.reasons import Reason
 
@@ -290,6 +293,32 @@ def test_a_removed_reply_that_is_not_out_yet_never_goes_out(database_url: str, r
     assert str(sent.decision_id) not in {each["decision_id"] for each in replies}
     assert asked == []
     assert history(database_url, "held-back") == []
+
+
+def test_a_removal_does_not_wait_for_a_relay_that_waits_for_it(database_url: str) -> None:
+    """A relay that cancels the reply deletes the same lines of the history."""
+    sent = replied(conversation_id="cancelled-meanwhile")
+    record(database_url, sent)
+    rows(database_url, "UPDATE outbox SET send_before = %s WHERE decision_id = %s", NOW, sent.decision_id)
+    given = ruling(sent, new_reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+
+    async def at_once() -> StoredReview:
+        reviewing = []
+
+        async def were_sent(events: Sequence[tuple[str, str]]) -> list[UUID | None]:
+            reviewing.append(asyncio.ensure_future(asyncio.to_thread(submit, database_url, given, SOON)))
+            await waiting_for_locks(database_url, 1)
+            return await none_sent(events)
+
+        async with (
+            create_pool(database_url, size=1, application="test") as source,
+            outbox.waiting_replies(source, 200, SOON, were_sent),
+        ):
+            pass
+        return await reviewing[0]
+
+    assert asyncio.run(at_once()).review.effect is Effect.REMOVED
+    assert history(database_url, "cancelled-meanwhile") == []
 
 
 @pytest.mark.parametrize("deleted", [True, False])
