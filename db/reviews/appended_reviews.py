@@ -12,11 +12,15 @@ from db.connection import Connection
 from db.review_tables import decision_reviews
 from db.reviews import rulings
 from db.reviews.exchanges import ReviewSubject
+from db.reviews.queue_items import LOCK
 from db.reviews.rulings import Reviewer
 
-LOCK_STATE: Final = sa.text("""
+LOCK_STATE: Final = sa.text(f"""
+    {LOCK}
     INSERT INTO review_states (decision_id, decision_at, user_id, state, reviews, last_review, updated_at)
-    VALUES (:decision, :decision_at, :user_id, 'open', 0, :mine, :now)
+    SELECT CAST(:decision AS uuid), CAST(:decision_at AS timestamptz), :user_id, 'open', 0,
+        CAST(:mine AS uuid), CAST(:now AS timestamptz)
+    FROM (SELECT count(*) FROM locked) AS items
     ON CONFLICT (decision_id) DO UPDATE SET decision_id = EXCLUDED.decision_id
     RETURNING last_review
 """)
@@ -29,7 +33,10 @@ SET_STATE: Final = sa.text("""
 async def lock_review_state(
     connection: Connection, subject: ReviewSubject, mine: UUID, now: datetime
 ) -> UUID | None:
-    """Lock the decision's review state until the transaction ends; the newest review so far."""
+    """Lock the decision's queue items, then its review state, until the transaction ends.
+
+    Always in this order, so that two reviews never wait for each other. The newest review so far.
+    """
     values = {
         "decision": subject.id,
         "decision_at": subject.created_at,

@@ -28,7 +28,11 @@ MINE: Final = f"""
     ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id LIMIT 1
 """
 HELD: Final = sa.text(MINE)
-LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
+LOCK: Final = """
+    WITH locked AS MATERIALIZED (
+        SELECT * FROM queue_items WHERE decision_id = :decision ORDER BY id FOR UPDATE)
+"""
+LOCKED: Final = sa.text(f"{LOCK} {MINE.replace('FROM queue_items i', 'FROM locked i')}")
 CLAIMED: Final = sa.text(f"""
     SELECT c.id AS item_id, c.queue_id, c.decision_id, c.user_id, c.golden, c.first_review, c.claimed_until,
            q.name AS queue, q.kind, q.second_share, c.claimed_by,
@@ -147,7 +151,7 @@ async def held_item(connection: Connection, decision_id: UUID, person_id: UUID) 
 
 
 async def locked_item(connection: Connection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
-    """``held_item``, locked until the transaction ends."""
+    """``held_item``; every item of the decision is locked until the transaction ends."""
     return await row_as(connection, HeldItem, LOCKED, {"decision": decision_id, "person": person_id})
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
+import psycopg
 import pytest
 
 from db.people.records import Role
 from db.reviews import queues
 from db.reviews.queues import QueueKind
+from db.reviews.rulings import Review, Reviewer
+from db.reviews.withdrawal import withdraw_review
 from tests.support.audited import blocked, history, record, replied, rows
 from tests.support.queues import hand_queue
 from tests.support.reviewing import Visitor, person_at, stored
+from tests.support.waiting import waiting_for_locks
 from worker.model import Decision
 
 SUGGESTED: Final = re.compile(r"<datalist.*?</datalist>", re.DOTALL)
@@ -128,3 +133,37 @@ def test_a_form_does_not_tell_whether_its_decision_was_reviewed(visitors: Any, d
     assert stored_first.status_code == 303
     assert refused.status_code == 409
     assert "mine" in refused.text
+
+
+def test_an_undo_does_not_wait_for_the_second_reading_that_waits_for_it(
+    read_first: Any, database_url: str
+) -> None:
+    """The undo closes the item of the second reading, whose answer counts in the same review state."""
+    decided = replied()
+    record(database_url, decided)
+    second, dealt = read_first(decided, LEFT)
+    (first,) = rows(
+        database_url, "SELECT * FROM decision_reviews WHERE decision_id = %s", decided.decision_id
+    )
+    by = Reviewer(person_id=first["person_id"], login=first["person"])
+
+    def undo() -> Review:
+        now = first["created_at"]
+        return stored(database_url, lambda connection: withdraw_review(connection, first["id"], by, now))
+
+    def answer() -> Any:
+        address = dealt.partition("?")[0]
+        return second.post(f"{address}/review", ruling="agree", seen="", note="")
+
+    async def at_once() -> tuple[Review, Any]:
+        with psycopg.connect(database_url) as owner:
+            owner.execute("SELECT FROM review_states FOR UPDATE")
+            undone = asyncio.ensure_future(asyncio.to_thread(undo))
+            await waiting_for_locks(database_url, 1)
+            answered = asyncio.ensure_future(asyncio.to_thread(answer))
+            await waiting_for_locks(database_url, 2)
+        return await undone, await answered
+
+    undone, answered = asyncio.run(at_once())
+
+    assert (undone.ruling, answered.status_code) == ("withdrawn", 409)
