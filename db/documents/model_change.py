@@ -19,6 +19,7 @@ from db.rows import first_value
 from db.sessions.pooler import require_session
 from worker.errors import ConfigurationError
 
+LOCK_EMBEDDERS: Final = "SELECT FROM embedders FOR NO KEY UPDATE"
 RETIRE: Final = "UPDATE embedders SET state = 'retired' WHERE state = 'active' AND id <> %s"
 ACTIVATE: Final = (
     "UPDATE embedders SET state = 'active', activated_at = now() WHERE id = %s AND state = 'building'"
@@ -33,6 +34,7 @@ DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state <> 'active
 async def activate_embedder(source: Pool, embedder: StoredEmbedder) -> bool:
     """Let searches use an embedder; False while chunks still lack its vectors."""
     async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_EMBEDDERS)  # first, as each upload does
         await connection.execute("LOCK TABLE chunks IN SHARE MODE")
         if await has_chunks_without_vector(connection, embedder.embedder_id):
             return False

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+import psycopg
 import pytest
 
 from db.documents import embedding_models, ingest, model_change, storage
 from db.documents.ingest import EmbeddingModel
 from db.documents.retrieval import PostgresRetriever
+from db.documents.storage import UploadOutcome
 from db.pool import Pool
 from sandbox.server import SandboxHandle
 from tests.support.library import RETURNS, SHIPPING, add, embedding, opened, values
+from tests.support.waiting import waiting_for_locks
 from worker.adapters.openai_embeddings import BATCH_TEXTS
 from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
@@ -228,3 +232,20 @@ async def test_a_busy_model_is_asked_again_after_the_time_it_names(sandbox: Sand
 
     assert len(vectors) == 1
     assert sandbox.calls("embeddings") == 2
+
+
+async def test_a_change_of_models_does_not_wait_for_an_upload_that_waits_for_it(
+    source: Pool, database_url: str
+) -> None:
+    """Both need the active model and the table of chunks; the chunk that came first lacks its vector."""
+    await embedding_models.create_first_embedder(source, "hash", 256, 0)
+    new = await embedding_models.get_or_create_embedder(source, "new", 64, 0)
+    with psycopg.connect(database_url) as owner:
+        owner.execute("LOCK TABLE documents IN SHARE MODE")
+        upload = asyncio.ensure_future(add(source, RETURNS, user_id="acme"))
+        await waiting_for_locks(database_url, 1)
+        change = asyncio.ensure_future(model_change.activate_embedder(source, new))
+        await waiting_for_locks(database_url, 2)
+
+    assert (await upload).outcome is UploadOutcome.ADDED
+    assert not await change
