@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from db.connection import Connection
 from db.identifiers import uuid_at
-from db.rows import account_parameters, first_row, row_as, rows_as
+from db.rows import Row, account_parameters, first_row, row_as, rows_as
 
 MOST_LISTED: Final = 50
 LOAD: Final = """
@@ -23,6 +23,8 @@ LOAD: Final = """
     WHERE a.decision_id = :decision
 """
 ONE: Final = sa.text(LOAD)
+LOCK_ITEMS: Final = "SELECT * FROM queue_items WHERE decision_id = :decision ORDER BY id FOR UPDATE"
+"""First in every transaction that changes a decision's items and what is stored beside them."""
 LOCKED: Final = sa.text(f"{LOAD} FOR UPDATE OF a")
 STORE: Final = sa.text("""
     INSERT INTO decision_assignments AS a (decision_id, decision_at, user_id, person_id, before, change,
@@ -123,7 +125,7 @@ async def assign(
     Raises:
         HeldByAnother: another person reads it in a queue now.
     """
-    await connection.execute(LOCKED, {"decision": made.decision_id})
+    await _locked(connection, made.decision_id)
     values = {"decision": made.decision_id, "person": person_id, "now": now}
     holder = (await connection.execute(HOLDER, values)).scalar()
     if holder is not None:
@@ -142,12 +144,17 @@ async def undo_assignment(
         ChangedSince: it was assigned again, or reviewed, since.
         HeldByAnother: as ``assign``.
     """
-    row = await first_row(connection, LOCKED, {"decision": made.decision_id})
+    row = await _locked(connection, made.decision_id)
     if row is None or row["change"] != change or row["done_at"] is not None:
         raise ChangedSince
     before: UUID | None = row["before"]
     await assign(connection, made, before, now)
     return before
+
+
+async def _locked(connection: Connection, decision_id: UUID) -> Row | None:
+    await connection.execute(sa.text(LOCK_ITEMS), {"decision": decision_id})
+    return await first_row(connection, LOCKED, {"decision": decision_id})
 
 
 async def end_assignment(connection: Connection, decision_id: UUID, review_id: UUID, now: datetime) -> None:

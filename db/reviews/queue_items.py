@@ -28,10 +28,7 @@ MINE: Final = f"""
     ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id LIMIT 1
 """
 HELD: Final = sa.text(MINE)
-LOCK: Final = """
-    WITH locked AS MATERIALIZED (
-        SELECT * FROM queue_items WHERE decision_id = :decision ORDER BY id FOR UPDATE)
-"""
+LOCK: Final = f"WITH locked AS MATERIALIZED ({assignments.LOCK_ITEMS})"
 LOCKED: Final = sa.text(f"{LOCK} {MINE.replace('FROM queue_items i', 'FROM locked i')}")
 CLAIMED: Final = sa.text(f"""
     SELECT c.id AS item_id, c.queue_id, c.decision_id, c.user_id, c.golden, c.first_review, c.claimed_until,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from functools import partial
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -19,6 +21,7 @@ from tests.support.queues import hand_queue
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, stored
 from tests.support.samples import event
+from tests.support.waiting import waiting_for_locks
 from worker.model import Decision
 
 NUMBERS = count(1)
@@ -225,6 +228,35 @@ def test_an_assigned_item_is_dealt_to_that_person_alone(visitors: Any, database_
     review = stored_review(database_url, made)
     assert kim.post(f"/reviews/{review}/undo").status_code == 303
     assert address in kim.get("/inbox").text
+
+
+def test_an_assignment_does_not_wait_for_the_review_that_waits_for_it(
+    visitors: Any, database_url: str
+) -> None:
+    """The review of a reader whose lease is over ends the assignment that a lead changes."""
+    made, address = decided(database_url, "at-once")
+    lead, _ = signed_in(visitors, database_url, Role.REVIEWER, account="at-once")
+    kim, person = signed_in(visitors, database_url, Role.REVIEWER, account="at-once")
+    queue = hand_queue(database_url, "at once", {made.decision_id: made.decided_at})
+    lead.get(address)
+    lead.post(f"{address}/assign", login=person.login)
+    kim.get("/queues")
+    kim.post(f"/queues/{queue}/next")
+    with psycopg.connect(database_url) as owner:
+        owner.execute("UPDATE queue_items SET claimed_until = now() - interval '1 s'")
+
+    async def at_once() -> list[int]:
+        with psycopg.connect(database_url) as owner:
+            owner.execute("LOCK TABLE review_states IN EXCLUSIVE MODE")
+            review = partial(kim.post, f"{address}/review", ruling="agree", seen="")
+            reviewed = asyncio.ensure_future(asyncio.to_thread(review))
+            await waiting_for_locks(database_url, 1)
+            assign = partial(lead.post, f"{address}/assign", login=person.login)
+            assigned = asyncio.ensure_future(asyncio.to_thread(assign))
+            await waiting_for_locks(database_url, 2)
+        return [each.status_code for each in await asyncio.gather(reviewed, assigned)]
+
+    assert asyncio.run(at_once()) == [303, 303]
 
 
 def stored_review(url: str, made: Decision) -> UUID:
