@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -23,6 +23,7 @@ from review.api.body import JSON, field_problems, json_answer
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
+from worker.cancellation import all_of
 from worker.errors import PayloadFault, PayloadRejected, StorageUnavailable
 from worker.model import CheckVerdict
 from worker.payload.check_schema import CheckRequest
@@ -31,6 +32,7 @@ from worker.payload.json_object import json_kind, json_object, rejected, shown
 
 log = structlog.get_logger(__name__)
 
+Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 DEADLINE: Final = "Hushgate-Deadline-Ms"
@@ -109,9 +111,7 @@ class CheckIntake:
         await self._require_rate(visit, [each for each in read if isinstance(each, CheckRequest)])
         if not is_array:
             return json_answer(await self._verdict(visit, read[0], deadline_s))
-        results = await _some_at_once(
-            self._result(visit, item, each, deadline_s) for item, each in enumerate(read)
-        )
+        results = await _some_at_once(lambda at: self._result(visit, *at, deadline_s), tuple(enumerate(read)))
         every = all(each.status == 200 for each in results)
         return json_answer(CheckResults(results=tuple(results)), 200 if every else 207)
 
@@ -123,7 +123,7 @@ class CheckIntake:
         """
         deadline_s = _deadline_s(visit.request.headers)
         await self._require_rate(visit, checks)
-        return await _some_at_once(self._verdict(visit, each, deadline_s) for each in checks)
+        return await _some_at_once(lambda each: self._verdict(visit, each, deadline_s), checks)
 
     async def _result(
         self, visit: Visit, item: int, read: CheckRequest | Refused, deadline_s: float
@@ -166,13 +166,13 @@ class CheckIntake:
             raise Refused(429, "Too many checks a second", text, retry_after_s=int(wait_s) + 1)
 
 
-async def _some_at_once(made: Iterable[Awaitable[Made]]) -> list[Made]:
-    async def one(each: Awaitable[Made]) -> Made:
+async def _some_at_once(make: Callable[[Given], Awaitable[Made]], given: Iterable[Given]) -> list[Made]:
+    async def one(each: Given) -> Made:
         async with places:
-            return await each
+            return await make(each)
 
     places = asyncio.Semaphore(AT_ONCE)
-    return await asyncio.gather(*map(one, made))
+    return await all_of(map(one, given))
 
 
 def _split(body: bytes, media: str) -> Sequence[bytes]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from gateway.check_intake import AT_ONCE, _some_at_once
+from review.http.visit import Refused
 from tests.support.fakes import CLEAN, FakeClock, FakeConversations, FakeJudge, FakeModel, FakeModerator
 from tests.support.fakes import FakeRetriever as Documents
 from tests.support.readings import reading, said
@@ -401,3 +404,20 @@ def test_other_content_has_another_hash() -> None:
     assert request_hash(one) == request_hash(same)
     assert len({request_hash(each) for each in (one, *others)}) == 4
     assert check_event(one, check_id="x", at=NOW).conversation_id == "x"
+
+
+async def test_the_refusal_of_one_check_ends_the_others() -> None:
+    """They would go on unanswered, beside all limits, and be paid."""
+    begun = []
+
+    async def make(number: int) -> None:
+        begun.append(number)
+        if not number:
+            raise Refused(409, "Checked before", "Nothing was checked.")
+        await asyncio.Event().wait()
+
+    with pytest.raises(Refused):
+        await _some_at_once(make, range(50))
+
+    assert len(begun) <= AT_ONCE + 1
+    assert asyncio.all_tasks() == {asyncio.current_task()}
