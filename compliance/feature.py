@@ -34,10 +34,7 @@ COMMANDS: Final = {
     "statements": "compliance.statements.commands:statements",
     "audit-log": "compliance.audit_log.commands:app",
 }
-JOBS: Final = (
-    task("appeals", 30.0, "reports outcomes of appeals that can no longer be undone"),
-    task("erasures", 10.0, "counts what requested erasures are about, and runs the confirmed ones"),
-)
+JOBS: Final = (task("appeals", 30.0), task("erasures", 10.0))
 RETENTION: Final = (
     days("appeals", "appeals_days", "after the outcome; open ones stay"),
     days("legal_holds", "access_log_days", "after its end"),

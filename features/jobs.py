@@ -1,4 +1,4 @@
-"""The table of background jobs: what runs in which process, how often, and what for."""
+"""The table of background jobs: what runs in which process, and how often."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class BackgroundJob:
 
     Attributes:
         name: in logs and in the metric ``hushgate_job_failures_total``.
-        does: what for, in one sentence.
         every_s: seconds between two runs, of ``start`` the first at once; what an outage of Postgres ended
             waits for the next one. None of a job with its own pauses.
         start: of a job without end: ``module:function``, called with ``tasks.wiring.WorkerParts``,
@@ -50,7 +49,6 @@ class BackgroundJob:
 
     name: str
     process: Process
-    does: str
     every_s: float | None = None
     start: str | Callable[[Any], Awaitable[None]] = ""
 
@@ -78,89 +76,50 @@ async def _repeat(name: str, work: Callable[[], Awaitable[None]], every_s: float
         await asyncio.sleep(every_s)
 
 
-def task(name: str, every_s: float, does: str) -> BackgroundJob:
+def task(name: str, every_s: float) -> BackgroundJob:
     """A task that beat sends."""
-    return BackgroundJob(name=name, process=Process.TASK, every_s=every_s, does=does)
+    return BackgroundJob(name=name, process=Process.TASK, every_s=every_s)
 
 
-def endless(
-    process: Process, name: str, start: str, does: str, *, every_s: float | None = None
-) -> BackgroundJob:
+def endless(process: Process, name: str, start: str, *, every_s: float | None = None) -> BackgroundJob:
     """A job that its process supervises: a bug in it is logged and reported, and the job starts again.
 
     Workers count it too.
     """
-    return BackgroundJob(name=name, process=process, start=start, does=does, every_s=every_s)
+    return BackgroundJob(name=name, process=process, start=start, every_s=every_s)
 
 
 GARBAGE: Final = "tasks.process.garbage:collect_garbage"
 RUN_JOBS: Final = "review.job_runner:run_jobs"
 JOBS: Final = (
-    task("deliver", 10.0, "wakes the relay of replies, in case a nudge was lost"),
-    task("escalations", 30.0, "closes escalations that are idle or overturned"),
-    task("partitions", 3600.0, "creates the partitions of this month and the next three"),
-    task("streams", 600.0, "deletes entries of outgoing streams that every group has read"),
-    task("sweep", 3600.0, "deletes rows that are older than HUSHGATE_KEEP says"),
-    endless(Process.WORKER, "send_replies", "relay.run", "puts replies on their stream"),
-    endless(Process.WORKER, "send_retractions", "retractor.run", "puts retractions on their stream"),
-    endless(Process.WORKER, "send_escalations", "escalation_relay.run", "puts escalations on their stream"),
-    endless(Process.WORKER, "send_webhooks", "webhooks.run", "sends webhooks"),
-    endless(
-        Process.WORKER,
-        "late_moderation",
-        "late_moderation.run_once",
-        "moderates texts that passed while moderation was away",
-        every_s=5.0,
-    ),
-    endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever", "loads changed settings of accounts"),
-    endless(Process.WORKER, "models", "refresh_models", "uses changed model servers", every_s=0.5),
-    endless(Process.WORKER, "clock", "keep_clock", "reads the clock of Postgres", every_s=1.0),
-    endless(Process.WORKER, "storage", "storage.watch", "probes Postgres while it is in doubt"),
-    endless(
-        Process.WORKER,
-        "upstream_reports",
-        "upstream_reporter.report",
-        "reports upstreams to the fleet",
-        every_s=2.0,
-    ),
-    endless(Process.WORKER, "slots", "limits.slots.renew", "renews the slots of events", every_s=4.0),
-    endless(
-        Process.WORKER, "pauses", "limits.read_pauses", "reads what upstreams asked others for", every_s=1.0
-    ),
-    endless(Process.WORKER, "garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
-    endless(
-        Process.WORKER,
-        "new_texts",
-        "db.audit.new_texts:merge_forever",
-        "merges new texts into their search index",
-    ),
-    endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files", "touches the files that probes read"),
-    endless(Process.BEAT, "beat_garbage", GARBAGE, "frees objects in cycles", every_s=60.0),
-    endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts", "judges alerts and posts changes"),
-    endless(Process.REVIEW, "jobs", RUN_JOBS, "runs exports, bulk reviews and undos", every_s=1.0),
-    endless(Process.REVIEW, "jobs_beside", RUN_JOBS, "a second job beside a large one", every_s=1.0),
-    endless(
-        Process.REVIEW,
-        "old_jobs",
-        "review.job_runner:sweep_jobs",
-        "deletes expired files of jobs",
-        every_s=3600.0,
-    ),
-    endless(Process.REVIEW, "figures", "review.dashboard.figure_counter:run_counter", "counts figures"),
-    endless(
-        Process.REVIEW,
-        "old_sessions",
-        "review.background:sweep_expired_access",
-        "deletes expired sessions, links and invitations",
-        every_s=300.0,
-    ),
-    endless(
-        Process.REVIEW,
-        "queues",
-        "review.queues.queue_filler:fill_all",
-        "fills queues, for the counts on pages; taking an item fills its queue first",
-        every_s=5.0,
-    ),
+    task("deliver", 10.0),
+    task("escalations", 30.0),
+    task("partitions", 3600.0),
+    task("streams", 600.0),
+    task("sweep", 3600.0),
+    endless(Process.WORKER, "send_replies", "relay.run"),
+    endless(Process.WORKER, "send_retractions", "retractor.run"),
+    endless(Process.WORKER, "send_escalations", "escalation_relay.run"),
+    endless(Process.WORKER, "send_webhooks", "webhooks.run"),
+    endless(Process.WORKER, "late_moderation", "late_moderation.run_once", every_s=5.0),
+    endless(Process.WORKER, "rulebooks", "rulebooks.refresh_forever"),
+    endless(Process.WORKER, "models", "refresh_models", every_s=0.5),
+    endless(Process.WORKER, "clock", "keep_clock", every_s=1.0),
+    endless(Process.WORKER, "storage", "storage.watch"),
+    endless(Process.WORKER, "upstream_reports", "upstream_reporter.report", every_s=2.0),
+    endless(Process.WORKER, "slots", "limits.slots.renew", every_s=4.0),
+    endless(Process.WORKER, "pauses", "limits.read_pauses", every_s=1.0),
+    endless(Process.WORKER, "garbage", GARBAGE, every_s=60.0),
+    endless(Process.WORKER, "new_texts", "db.audit.new_texts:merge_forever"),
+    endless(Process.WORKER, "heartbeat_files", "keep_heartbeat_files"),
+    endless(Process.BEAT, "beat_garbage", GARBAGE, every_s=60.0),
+    endless(Process.BEAT, "alerts", "tasks.alerts.watch:watch_alerts"),
+    endless(Process.REVIEW, "jobs", RUN_JOBS, every_s=1.0),
+    endless(Process.REVIEW, "jobs_beside", RUN_JOBS, every_s=1.0),  # a second job beside a large one
+    endless(Process.REVIEW, "old_jobs", "review.job_runner:sweep_jobs", every_s=3600.0),
+    endless(Process.REVIEW, "figures", "review.dashboard.figure_counter:run_counter"),
+    endless(Process.REVIEW, "old_sessions", "review.background:sweep_expired_access", every_s=300.0),
+    endless(Process.REVIEW, "queues", "review.queues.queue_filler:fill_all", every_s=5.0),
 )
 """Of the core; features add theirs by ``Feature.jobs``."""
 

@@ -29,9 +29,9 @@ FEATURE: Final = Feature(
 )
 SQL: Final = Path(__file__).parent / "sql"
 JOBS: Final = (
-    task("rollouts", 15.0, "returns rollouts whose candidate left its bounds"),
-    endless(Process.BEAT, "shadows", "trials.jobs.shadow_watch:run_shadows", "decides again for shadows"),
-    endless(Process.REVIEW, "suggestions", "trials.jobs.suggesting:run_suggesting", "makes suggestions"),
+    task("rollouts", 15.0),
+    endless(Process.BEAT, "shadows", "trials.jobs.shadow_watch:run_shadows"),
+    endless(Process.REVIEW, "suggestions", "trials.jobs.suggesting:run_suggesting"),
 )
 RETENTION: Final = (
     days("shadow_results", "recordings_days", "sealed; as recordings"),

@@ -7,25 +7,24 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from worker.recent import Recent
+
 LOG_INTERVAL: Final = timedelta(minutes=1)
-MAX_LISTS: Final = 10_000
-"""Most readings in memory; beyond this number all are dropped, and each is logged once more."""
+MOST_READINGS: Final = 10_000
 
 
 @dataclass(slots=True, kw_only=True)
 class LoggedReadings:
     """When each person's reading was last logged, by the query of a list or the name of a page."""
 
-    logged_at: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
+    logged_at: Recent[tuple[UUID, str], datetime] = field(default_factory=lambda: Recent(MOST_READINGS))
 
     def note(self, person_id: UUID, query: str, now: datetime) -> bool:
         """Note a reading; False within ``LOG_INTERVAL`` of the person's last one, which was logged."""
         last = self.logged_at.get((person_id, query))
         if last is not None and now - last < LOG_INTERVAL:
             return False
-        if len(self.logged_at) >= MAX_LISTS:
-            self.logged_at.clear()
-        self.logged_at[person_id, query] = now
+        self.logged_at.keep((person_id, query), now)
         return True
 
 

@@ -41,9 +41,7 @@ def site_of(database_url: str, failed: list[str]) -> Site:
 
 def named(*functions: Callable[[Site], Awaitable[None]]) -> tuple[BackgroundJob, ...]:
     """Jobs of the review server with the names of these functions."""
-    return tuple(
-        BackgroundJob(name=each.__name__, process=Process.REVIEW, does="", start=each) for each in functions
-    )
+    return tuple(BackgroundJob(name=each.__name__, process=Process.REVIEW, start=each) for each in functions)
 
 
 async def test_a_task_that_a_bug_ends_starts_again(

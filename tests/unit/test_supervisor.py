@@ -70,9 +70,7 @@ async def test_an_endless_job_starts_again_after_a_bug_and_after_its_end() -> No
 async def test_a_repeated_job_waits_for_its_next_run_when_postgres_is_away() -> None:
     """An outage is no bug: nothing is reported, and the next run comes at its time."""
     job = Job(StorageUnavailable("away", kind="OperationalError"), None)
-    repeated = BackgroundJob(
-        name="sweep", process=Process.REVIEW, does="", every_s=0.001, start=lambda _: job.run()
-    )
+    repeated = BackgroundJob(name="sweep", process=Process.REVIEW, every_s=0.001, start=lambda _: job.run())
     with structlog.testing.capture_logs() as lines:
         work = Supervisor(job.note)
         work.loop("sweep", repeated.of(None))

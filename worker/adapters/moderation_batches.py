@@ -102,7 +102,7 @@ class BatchedChecks:
         self._timer: asyncio.Handle | None = None
         self._last_check_s = float("-inf")
         self._limit, self._limited_until_s = most_texts, float("-inf")
-        self._suspects: dict[bytes, None] = {}
+        self._suspects: Recent[bytes, None] = Recent(MOST_SUSPECTS)
 
     async def scores(self, text: str) -> ModerationScores:
         """The scores of a text.
@@ -201,9 +201,8 @@ class BatchedChecks:
 
     def _suspect(self, checks: Sequence[_Check]) -> None:
         """Ask about these texts alone next time."""
-        self._suspects.update((check.key, None) for check in checks)
-        while len(self._suspects) > MOST_SUSPECTS:
-            del self._suspects[next(iter(self._suspects))]
+        for check in checks:
+            self._suspects.keep(check.key, None)
 
     def _end(self, check: _Check, result: Result | Exception | None) -> None:
         """Give all callers the result; None when the request was cancelled."""
@@ -216,7 +215,7 @@ class BatchedChecks:
         elif isinstance(result, Exception):
             check.result.set_exception(result)
         else:
-            self._suspects.pop(check.key, None)
+            self._suspects.drop(check.key)
             if self._recent:
                 self._recent.put(check.key, result, _now_s())
             check.result.set_result(result)
