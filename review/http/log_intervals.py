@@ -22,7 +22,7 @@ class LoggedReadings:
     def note(self, person_id: UUID, query: str, now: datetime) -> bool:
         """Note a reading; False within ``LOG_INTERVAL`` of the person's last one, which was logged."""
         last = self.logged_at.get((person_id, query))
-        if last is not None and now - last < LOG_INTERVAL:
+        if last is not None and abs(now - last) < LOG_INTERVAL:  # the clock may be set back
             return False
         self.logged_at.keep((person_id, query), now)
         return True

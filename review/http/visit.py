@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import math
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -172,7 +173,7 @@ class Visit:
 
     def wait_s(self, rate: RateLimit, key: str) -> int:
         """Count a request with this key; whole seconds until the next one is answered, 0 for now."""
-        return math.ceil(self.site.rates.take((rate, key), rate, self.now.timestamp()).wait_s)
+        return math.ceil(self.site.rates.take((rate, key), rate, time.monotonic()).wait_s)
 
     def field(self, name: str) -> str:
         """The text in a field of the form; empty without it."""

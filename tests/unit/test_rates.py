@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from review.http.log_intervals import LOG_INTERVAL, LoggedReadings, ReportCounter
-from review.http.visit import AT_ONCE, WAITING
+from review.http.visit import AT_ONCE, WAITING, Visit
 from worker.places import NoPlace, Places, PlacesByKey
 from worker.rates import MOST_KEYS, LocalRates, RateLimit
 from worker.recent import Recent
@@ -190,7 +192,10 @@ def test_a_flood_of_reports_is_one_line_a_minute() -> None:
 
 
 def test_a_followed_list_is_logged_once_a_minute_for_each_person() -> None:
-    """Refreshes of the same list within a minute are not due; another list or person is."""
+    """Refreshes of the same list within a minute are not due; another list or person is.
+
+    A clock that is set back by hours must not leave readings unlogged for hours.
+    """
     log, kim, lee = LoggedReadings(), UUID(int=1), UUID(int=2)
     within = START + LOG_INTERVAL - timedelta(seconds=1)
     refreshes = [(kim, "a", START), (kim, "a", within), (kim, "b", within), (lee, "a", within)]
@@ -198,3 +203,14 @@ def test_a_followed_list_is_logged_once_a_minute_for_each_person() -> None:
 
     assert due == [True, False, True, True]
     assert log.note(kim, "a", START + LOG_INTERVAL)
+    assert log.note(kim, "a", START - timedelta(hours=1))
+
+
+def test_a_clock_that_is_set_back_keeps_no_client_waiting() -> None:
+    """The rates of pages without a session count by a clock that is never set."""
+    site: Any = SimpleNamespace(rates=LocalRates())
+    request: Any = None
+    times = [START, START - timedelta(hours=1)]
+    visits = [Visit(site=site, request=request, signed_in=None, token="", now=now) for now in times]
+
+    assert [each.wait_s(RateLimit(per_minute=60, burst=2), "client") for each in visits] == [0, 0]
