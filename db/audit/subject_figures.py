@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from db.audit.search import TooSlow, statement_limit
 from db.collaboration.subjects import Subject, SubjectKind
 from db.connection import Connection
+from db.escalations import listing
+from db.escalations.listing import EscalationRecord
 from db.rows import all_rows, rows_as
 
 MOST_COUNTED: Final = 1000
@@ -30,8 +32,7 @@ KNOWN: Final = """
         OR EXISTS (SELECT FROM subject_notes
                    WHERE user_id = :user_id AND kind = :kind AND subject = :subject)
 """
-ESCALATIONS: Final = sa.text("""
-    SELECT decision_id, reason_code, queue, opened_at, closed_at, closed_by, cause FROM escalations
+ESCALATIONS: Final = sa.text(f"""{listing.SELECT}
     WHERE user_id = :user_id AND conversation_id = :subject ORDER BY opened_at DESC LIMIT :most
 """)
 ANSWERS: Final = sa.text("""
@@ -52,19 +53,6 @@ class SubjectCounts:
 
     by_decision: tuple[tuple[str, int], ...]
     complete: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationEscalation:
-    """An escalation of a conversation; ``closed_at`` None: open."""
-
-    decision_id: UUID
-    reason_code: str
-    queue: str
-    opened_at: datetime
-    closed_at: datetime | None
-    closed_by: str | None
-    cause: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +94,9 @@ async def count_outcomes(connection: Connection, subject: Subject) -> SubjectCou
     return SubjectCounts(by_decision=counted, complete=sum(number for _, number in counted) <= MOST_COUNTED)
 
 
-async def list_escalations(connection: Connection, subject: Subject) -> tuple[ConversationEscalation, ...]:
+async def list_escalations(connection: Connection, subject: Subject) -> tuple[EscalationRecord, ...]:
     """The newest escalations of a conversation."""
-    return await rows_as(connection, ConversationEscalation, ESCALATIONS, _listed(subject))
+    return await rows_as(connection, EscalationRecord, ESCALATIONS, _listed(subject))
 
 
 async def list_answers(connection: Connection, subject: Subject) -> tuple[ConversationAnswer, ...]:

@@ -12,7 +12,15 @@ from db.connection import Connection
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.reviews import bulk, queue_items
-from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason, reviews_of_job
+from db.reviews.rulings import (
+    NO_DECISION,
+    Remedy,
+    Reviewer,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+    reviews_of_job,
+)
 from db.reviews.submission import Submission
 from db.reviews.withdrawal import withdraw_unchanged
 from review.access import Right, accounts_with
@@ -21,8 +29,6 @@ from review.lists.filter_parsers import ParseContext
 from review.queues.bulk_selection import BulkSelection, stored_selection
 from worker.model import DecisionKind
 
-NO_DECISION: Final = UUID(int=0)
-"""Placeholder for the id of each decision."""
 UNDO_BATCH: Final = 100
 """Reviews withdrawn per step and transaction: about a second."""
 
@@ -121,7 +127,7 @@ async def undo_step(site: Site, connection: Connection, job: Job, person: Person
 
 def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission:
     return Submission(
-        decision_id=NO_DECISION,
+        decision_id=NO_DECISION,  # each decision replaces it
         reviewer=Reviewer(person_id=person.person_id, login=person.login),
         ruling=Ruling(params["ruling"]),
         reason=RulingReason(params["reason"]) if params["reason"] else None,

@@ -20,7 +20,16 @@ from db.jobs import JobKind
 from db.reviews import bulk as bulk_reviews
 from db.reviews import queue_items
 from db.reviews.bulk import TriedReview
-from db.reviews.rulings import NOTE_CHARS, RULINGS, Remedy, ReviewRejected, ReviewSource, Ruling, RulingReason
+from db.reviews.rulings import (
+    NO_DECISION,
+    NOTE_CHARS,
+    RULINGS,
+    Remedy,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+)
 from db.reviews.submission import Submission
 from review.access import Right
 from review.content_covers import cover_reason
@@ -33,7 +42,6 @@ from review.lists.filter_parsers import ParseContext
 from review.lists.filters import ListQuery
 from review.lists.jobs_page import add_job, is_undoable, own_job
 from review.queues import bulk_jobs
-from review.queues.bulk_jobs import NO_DECISION
 from review.queues.bulk_selection import BadSelection, BulkSelection, asked_at, parse_ticked
 from worker.model import DecisionKind
 

@@ -12,13 +12,13 @@ from db.audit.decision_list import DecisionPage
 from db.audit.filters import Filters
 from db.audit.subject_figures import (
     ConversationAnswer,
-    ConversationEscalation,
     StandingReview,
     SubjectCounts,
 )
 from db.collaboration import subjects
 from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
 from db.connection import Connection
+from db.escalations.listing import EscalationRecord
 from db.history import conversation_owners
 from db.history.conversation_owners import ConversationIds, OwnerRecord
 from db.reviews import queue_items
@@ -50,7 +50,7 @@ class ConversationRecord:
     """What people did in a conversation; ``owner`` None: people never had it."""
 
     owner: OwnerRecord | None
-    escalations: tuple[ConversationEscalation, ...]
+    escalations: tuple[EscalationRecord, ...]
     answers: tuple[ConversationAnswer, ...]
 
 
@@ -79,7 +79,7 @@ async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> Su
         notes = await subjects.list_notes(connection, subject)
         tags = await subjects.list_tags(connection, subject)
         answers: tuple[ConversationAnswer, ...] = ()
-        escalations: tuple[ConversationEscalation, ...] = ()
+        escalations: tuple[EscalationRecord, ...] = ()
         if subject.kind is SubjectKind.CONVERSATION:
             escalations = await subject_figures.list_escalations(connection, subject)
             answers = await subject_figures.list_answers(connection, subject)
