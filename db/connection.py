@@ -47,10 +47,6 @@ class Rows:
     def __iter__(self) -> Iterator[Any]:
         return map(_row_type(self._names)._make, self._rows)
 
-    def all(self) -> list[Any]:
-        """Every row."""
-        return list(self)
-
     def dicts(self) -> list[dict[str, Any]]:
         """Every row by column name."""
         return [dict(zip(self._names, row, strict=True)) for row in self._rows]

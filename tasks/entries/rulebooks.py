@@ -112,11 +112,6 @@ class Rulebooks:
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._unreadable: dict[str, int] = {}
 
-    @property
-    def policy_defaults(self) -> Mapping[str, Mapping[str, Json]]:
-        """The deployment's, by policy and field."""
-        return self._policy_defaults
-
     async def get(self, user_id: str) -> Rulebook:
         """The rulebook in force.
 

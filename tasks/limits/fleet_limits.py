@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -94,6 +93,3 @@ class FleetLimits:
 
     def _pause_key(self, account: str) -> str:
         return f"{self._prefix}:pause:{account}"
-
-    def __iter__(self) -> Iterator[tuple[str, UpstreamLimits]]:
-        return iter(self._upstreams.items())

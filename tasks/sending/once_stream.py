@@ -172,24 +172,18 @@ class Lease:
     async def put(self, entries: Sequence[OutgoingEntry]) -> int:
         """Append the entries that are missing, in order; how many of the first ones the stream holds now.
 
-        Fewer than given: the lease has ended, and another relay sends the rest.
+        The lease ends with the last of them, without a call of its own. Fewer than given: it had ended
+        before, and another relay sends the rest.
 
         Raises:
             StreamFull: the server has no memory left, nor the reserve.
             RedisError: the outcome is unknown; safe to repeat.
         """
-        return await self._put(entries, ends=False)
-
-    async def put_last(self, entries: Sequence[OutgoingEntry]) -> int:
-        """``put``, and the lease ends with the last entry, without a call of its own."""
-        return await self._put(entries, ends=True)
-
-    async def _put(self, entries: Sequence[OutgoingEntry], *, ends: bool) -> int:
         sent = 0
         try:
             for first in range(0, len(entries), BATCH):
                 batch = entries[first : first + BATCH]
-                is_last = ends and first + BATCH >= len(entries)
+                is_last = first + BATCH >= len(entries)
                 present = await self._put_batch(batch, ends=is_last)
                 self._has_ended = is_last and present == len(batch)
                 sent += present

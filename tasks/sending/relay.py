@@ -169,7 +169,7 @@ async def send_waiting(
                 return (), None
             known = len(aside)
             entries = _entries(rows, batch.rows, aside)
-            present = await lease.put_last([entry for _, entry in entries]) if entries else 0
+            present = await lease.put([entry for _, entry in entries]) if entries else 0
             sent = [row for row, _ in entries[:present]]
             for each in (_entries(rows, batch.sent_before, aside), entries[:present]):
                 await _store_events(batch.connection, rows, each, now())

@@ -140,7 +140,7 @@ async def test_times_fall_into_the_bins_that_are_promised(source: Pool) -> None:
     times = [0.0, 1.0, 2.0, 1024.0, 1e15, *(end * 0.9999 for end in ends), *(end * 1.0001 for end in ends)]
     query = sa.text(f"SELECT ms, {TIME_BIN} FROM unnest(CAST(:times AS float8[])) AS ms")  # ours
     async with source.connection() as connection:
-        rows = (await connection.execute(query, {"times": times})).all()
+        rows = list(await connection.execute(query, {"times": times}))
     found: dict[float, int] = {row[0]: row[1] for row in rows}
 
     assert [found[ms] for ms in (0.0, 1.0, 2.0, 1024.0, 1e15)] == [0, 0, 8, 80, TOP]
