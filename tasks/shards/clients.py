@@ -9,12 +9,12 @@ from typing import Any, Final, TypedDict, cast
 
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
-from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster as SyncRedisCluster
 from redis.exceptions import ConnectionError as NotConnected
-from redis.exceptions import NoScriptError, RedisClusterException
+from redis.exceptions import NoScriptError, RedisClusterException, SlotNotCoveredError
 from redis.retry import Retry as SyncRetry
 
 from tasks.shards.connections import REPORTING, report_closed_of_nodes
@@ -39,6 +39,18 @@ class Cluster(RedisCluster):
             return await super().initialize(*words, **more)
         except RedisClusterException as error:
             raise NotConnected(str(error)) from error
+
+    async def _determine_nodes(self, *words: Any, **more: Any) -> list[ClusterNode]:
+        """The nodes of a command; redis-py keeps what it knows of the slots after a slot had no node.
+
+        Raises:
+            ConnectionError: of redis-py, no node has the slot. The next command asks for the slots.
+        """
+        try:
+            return await super()._determine_nodes(*words, **more)
+        except (SlotNotCoveredError, KeyError) as error:
+            self._initialize = True
+            raise NotConnected(f"no node has the slot of a key: {error}") from error
 
 
 def is_cluster(url: str) -> bool:

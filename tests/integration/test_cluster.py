@@ -10,10 +10,11 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pytest
 from redis import Redis
+from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import RedisError
 
 from cli.deployment.start import require_servers
@@ -289,6 +290,24 @@ async def test_the_other_keys_work_on_a_cluster(cluster: Cluster, redis: Redis) 
     assert (found.entries, trimmed.entries) == (2, 2)
     assert used.used_bytes > 0
     assert (state.accepted, [each.up for each in state.shards]) == (CONVERSATIONS, [True] * 3)
+
+
+async def test_a_slot_that_no_node_has_is_an_outage_that_ends(cluster: Cluster, redis: Redis) -> None:
+    """A client that asked for the slots meanwhile, with commands one by one and together, asks again."""
+    owner, known = cluster.primary_of("a"), cast("Any", redis)
+    slot = known.keyslot("a")
+    for port in sorted(cluster.ports, key=lambda each: each != owner):  # else the owner says it again
+        with cluster.node(port) as node:
+            node.execute_command("CLUSTER", "DELSLOTS", slot)
+    async with connect(cluster.url) as client:
+        with pytest.raises(NotConnected, match="no node has the slot"):
+            await client.get("a")
+        with pytest.raises(NotConnected, match="no node has the slot"):
+            await cast("Any", client).pipeline(transaction=False).get("a").execute()
+        with cluster.node(owner) as node:
+            node.execute_command("CLUSTER", "ADDSLOTS", slot)
+        eventually(cluster.is_covered, "the slot")
+        assert await client.get("a") is None
 
 
 def test_doctor_checks_every_node(cluster: Cluster, redis: Redis) -> None:

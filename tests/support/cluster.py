@@ -105,6 +105,10 @@ class Cluster:
             with self.node(port) as client:
                 client.config_set("cluster-replica-no-failover", "yes" if hold else "no")
 
+    def is_covered(self) -> bool:
+        """Whether each living node knows a primary of every slot."""
+        return all(int(self._info(port)["cluster_slots_assigned"]) == SLOTS for port in self._living())
+
     def settle(self) -> None:
         """Wait until all replicas follow their primaries."""
         self._until(self._replicas_follow, "replicas in step")
