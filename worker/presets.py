@@ -193,7 +193,7 @@ SELF_HARM: Final = ("self-harm", "self-harm/instructions", "self-harm/intent")
 def new_account(user_id: str) -> Account:
     """The settings of an account that a person creates: the AI drafts answers, and people approve each.
 
-    Texts in twelve languages say that an AI answers, and that a person will. Messages about self-harm are
+    Texts in seventeen languages say that an AI answers, and that a person will. Messages about self-harm are
     handed to people.
 
     An account without settings, which only events or programs name, has the defaults: the AI is off.

@@ -25,7 +25,7 @@ from worker.setting_description import Section, Setting, SettingKind
 LINE_END: Final = re.compile(r"\r\n?")
 POLICY: Final = "assessment_policy"
 OPEN_PARTS: Final = 14
-"""Filled fields of a setting up to which it is unfolded: a new account has texts in twelve languages."""
+"""Filled fields of a setting up to which it is unfolded: a new account has texts in seventeen languages."""
 NO_CATEGORY: Final = mark(
     "%(category)s: OpenAI's moderation model has no such category; the threshold has no effect unless your"
     " endpoint has it."

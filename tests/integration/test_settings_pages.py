@@ -64,7 +64,7 @@ def test_the_first_level_has_the_settings_with_a_sentence(admin: Visitor, accoun
 def test_texts_in_many_languages_are_folded_and_counted(
     database_url: str, admin: Visitor, account: str
 ) -> None:
-    """The form of a new account is read without the twelve languages of one text; an error unfolds them."""
+    """The form of a new account is read without the many languages of one text; an error unfolds them."""
     admin.get("/accounts")
     admin.post("/accounts", user_id=account)
     new = in_force(database_url, account)
@@ -73,7 +73,7 @@ def test_texts_in_many_languages_are_folded_and_counted(
     wrong.errors["handoff_texts.3.key"] = "no language"
 
     assert (
-        '<details><summary>What the customer reads when people take over <span class="badge">12</span>'
+        '<details><summary>What the customer reads when people take over <span class="badge">17</span>'
         in page
     )
     assert wrong.is_open("handoff_texts")
