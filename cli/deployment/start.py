@@ -13,7 +13,7 @@ from redis.exceptions import AuthenticationError, AuthorizationError, MovedError
 from cli.options import REACH_S
 from cli.output import print_message
 from db.health.start import require_database
-from tasks.shards.clients import connect_sync
+from tasks.shards.clients import LuaScript, connect_sync
 from worker.errors import ConfigurationError
 from worker.settings import ReviewSettings, Settings, StreamSettings
 
@@ -50,7 +50,7 @@ def _redis(url: str, stream: str) -> str:
         with connect_sync(url, timeout_s=REACH_S) as redis:
             redis.ping()
             redis.exists(stream)
-            redis.eval("return 0", 0)  # logins of hosted servers may often run no scripts
+            LuaScript(redis, "return 0").run(keys=(), args=())  # logins of hosts may often run no scripts
     except MovedError as error:
         expected = "REDIS_URL: expected one server, got a node of a cluster: name it by redis+cluster://"
         raise ConfigurationError(f"{expected} (docs/scale.md)") from error

@@ -28,7 +28,7 @@ def test_a_ruling_can_be_undone_though_the_computers_clock_is_fast(desk: Desk) -
     at_decision(page, desk, "MODERATION_FLAGGED")
     page.keyboard.press("1")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("You can undo it until")).to_be_visible()
+    expect(page.locator("[data-undo] [data-left]")).to_contain_text(re.compile(r"\ds\)"))  # of the script
     page.keyboard.press("u")
     expect(page.get_by_text("You can undo it until")).to_be_hidden()
 

@@ -194,7 +194,7 @@ async def moderated(*results: dict[str, Any], images: int = 0) -> Any:
         result({"hate": float("nan")}, {"hate": False}),
         result({"hate": 1.1}, {"hate": False}),
         result({"hate": -0.1}, {"hate": False}),
-        result({"hate": "high"}, {"hate": False}),
+        result({"hate": "unlikely"}, {"hate": False}),
     ],
 )
 async def test_an_incomplete_moderation_result_is_refused(bad: dict[str, Any]) -> None:
