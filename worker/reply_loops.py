@@ -117,7 +117,7 @@ CHANGING: Final = re.compile(r"\d+|[^\w]+|_")
 def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
     """Whether a person or a machine wrote, or None where an answer came too fast to be sure of a person.
 
-    No answer was written before the reply: the publisher's clock is behind, and the arrival counts.
+    Where an answer was written before the reply, the publisher's clock is behind, and the arrival counts.
     """
     replies = [line for line in history if line.role is MessageRole.ASSISTANT]
     if not replies:
@@ -125,7 +125,7 @@ def sign_of(event: Event, history: Sequence[Message]) -> WriterSign | None:
     if is_declared(event.metadata) or is_automatic(event.text):
         return WriterSign.MACHINE
     last = replies[-1].at
-    if last is None:
+    if last is None or event.received_at <= last:  # not an answer to the reply
         return WriterSign.HUMAN
     if _repeats(event.text, [line.text for line in history if line.role is MessageRole.USER]):
         return WriterSign.MACHINE

@@ -157,11 +157,23 @@ def test_people_are_people() -> None:
     assert sign_of(event(QUESTIONS[1], behind_s=70.0), talk(QUESTIONS[0])) is human  # a slow clock
 
 
-@pytest.mark.parametrize("after_s", [0.1, 0.0, -2.0])
-def test_an_answer_at_once_is_no_sign_of_a_person(after_s: float) -> None:
+@pytest.mark.parametrize("behind_s", [0.0, 2.0])
+def test_an_answer_at_once_is_no_sign_of_a_person(behind_s: float) -> None:
     """The publisher's clock may be behind that of Postgres."""
-    assert sign_of(event(QUESTIONS[1], after_s=after_s), talk(QUESTIONS[0])) is None
-    assert sign_of(event(QUESTIONS[0], after_s=after_s), talk(QUESTIONS[0])) is WriterSign.MACHINE
+    found = [
+        sign_of(event(text, after_s=0.1, behind_s=behind_s), talk(QUESTIONS[0]))
+        for text in (QUESTIONS[1], QUESTIONS[0])
+    ]
+
+    assert found == [None, WriterSign.MACHINE]
+
+
+def test_messages_that_waited_behind_the_reply_do_not_answer_it() -> None:
+    """Such as those of an outage: a person wrote them one after the other."""
+    history = talk(*QUESTIONS * 4, sign=None)
+
+    assert sign_of(event(QUESTIONS[0], after_s=-1.0), history) is WriterSign.HUMAN
+    assert reason(event("A new question", after_s=-1.0), history) is None
 
 
 def test_ten_answers_faster_than_typing_end_too() -> None:
