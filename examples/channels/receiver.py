@@ -92,10 +92,9 @@ class Receiver(ThreadingHTTPServer):
         for event in events:
             if album is not None:
                 first = f"{self.group}:album:{event['conversation_id']}:{album}"
-                known: Any = self.redis.get(first)
-                if not event["text"] and known not in (None, event["message_id"].encode()):
+                self.redis.set(first, event["message_id"], nx=True, ex=KNOWN_S)
+                if not event["text"] and self.redis.get(first) != event["message_id"].encode():
                     continue
-                pipe.set(first, event["message_id"], ex=KNOWN_S)
             pipe.xadd(STREAM, {"data": json.dumps(event)})
             if self.inbound.changes:
                 pipe.set(self._published(event), 1, ex=KNOWN_S)

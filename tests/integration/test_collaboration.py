@@ -131,8 +131,8 @@ def test_a_mention_reaches_only_people_who_may_see_the_account(visitors: Any, da
     assert f'value="{named.login}"' in page
     assert other.login not in page
     assert [each.status_code for each in refused] == [422, 422]
-    told, untold = (re.sub(r' data-now="[^"]*"', "", each.text) for each in refused)
-    assert told.replace(other.login, "") == untold.replace("nobody", "")
+    named_page, unknown_page = (re.sub(r' data-now="[^"]*"', "", each.text) for each in refused)
+    assert named_page.replace(other.login, "") == unknown_page.replace("nobody", "")
     assert "</bdi> mentioned you" in inbox
     assert address in inbox
     assert "see this" not in inbox

@@ -16,8 +16,9 @@ HARMLESS: Final = frozenset({"safe", "ok", "none", "neutral", "benign", "normal"
 """Categories of classifiers behind this API that say that a text is in order."""
 MOST_CATEGORIES: Final = 500
 ROUNDING: Final = 1e-6
-NO_LEVELS: Final = dict.fromkeys(("none", "safe", "negligible", "very_low"), 0.0)
-LEVELS: Final = NO_LEVELS | {"low": 1 / 3, "medium": 2 / 3, "high": 1.0}
+LEVELS: Final = {
+    "none": 0.0, "safe": 0.0, "negligible": 0.0, "very_low": 0.0, "low": 1 / 3, "medium": 2 / 3, "high": 1.0,
+}  # fmt: skip
 """Words of Azure and Google in place of scores, as their four steps from 0 to 1."""
 YES: Final = frozenset({"true", "1", "yes"})
 
@@ -84,7 +85,9 @@ def _score(value: Any) -> float:
     """A number, per cent or a word; rounding may have taken it out of the range from 0 to 1."""
     if isinstance(value, str):
         said = value.strip().lower()
-        value = LEVELS[said] if said in LEVELS else value if said[-1:] != "%" else float(said[:-1]) / 100
+        value = LEVELS.get(said, said)
+        if said.endswith("%"):
+            value = float(said[:-1]) / 100
     number = float(value)
     return min(max(number, 0.0), 1.0) if -ROUNDING <= number <= 1 + ROUNDING else number
 

@@ -191,9 +191,10 @@ def _has(body: RequestBody, part: Lack) -> bool:
         case Lack.SYSTEM | Lack.REASONING:
             role = "system" if part is Lack.SYSTEM else "assistant"
             return any(each["role"] == role for each in messages)
-        case Lack.EFFORT | Lack.TOOLS | Lack.SIGNATURES:
-            is_called = part is not Lack.EFFORT and any(each.get("tool_calls") for each in messages)
-            return is_called or ("tools" in body and part is not Lack.SIGNATURES)
+        case Lack.EFFORT | Lack.TOOLS:
+            return "tools" in body or any(each.get("tool_calls") for each in messages)
+        case Lack.SIGNATURES:
+            return any(each.get("tool_calls") for each in messages)
         case Lack.ONE_PIECE:
             return body.get("stream") is False
         case Lack.CONTENT:

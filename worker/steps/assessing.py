@@ -174,10 +174,12 @@ def _texts(run: Run, draft: Draft) -> AccountTexts:
     )
 
 
-def text_of(run: Run, texts: Mapping[str, str], **said: str) -> str | None:
-    """The text in the language of the event's author, by the reply or earlier line ``said``; None without."""
-    event, languages = run.case.event, run.case.account.languages
-    return text_for_author(texts, event.text, published=event.language, languages=languages, **said)
+def text_of(run: Run, texts: Mapping[str, str], *, reply: str = "", earlier: str = "") -> str | None:
+    """The text in the language of the event's author, who gets it with the reply; None without a text."""
+    event, known = run.case.event, run.case.account.languages
+    return text_for_author(
+        texts, event.text, published=event.language, languages=known, reply=reply, earlier=earlier
+    )
 
 
 def better(before: Draft, after: Draft | None) -> Draft:
